@@ -1,0 +1,1 @@
+"""Measure retrieval instead of guessing it."""

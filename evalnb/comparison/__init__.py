@@ -1,0 +1,1 @@
+"""Which difference is real."""

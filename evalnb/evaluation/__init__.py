@@ -1,0 +1,1 @@
+"""One pinned run of many searches, everything retained."""

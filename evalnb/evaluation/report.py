@@ -1,0 +1,148 @@
+"""The report: every case x variant x repetition with all that explains its score."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, NonNegativeInt
+
+from evalnb.evaluation.request import EvaluationRequest
+from evalnb.gold.cases import GoldCase
+from evalnb.measures.scoring import ScoreRow
+from evalnb.search.request import Controls, Finite, Id, Ids, QueryRequest, Record, Scope, _as_tuple
+from evalnb.search.result import Candidates, Kind, QueryResult
+from evalnb.search.system import Cut
+
+REPORT_FORMAT = "evalnb-report@1"
+
+
+class DatasetRecord(Record):
+    """Which gold was measured against."""
+
+    id: str
+    name: str
+    version_sha: str
+    split: str
+    notes: tuple[str, ...] = ()
+    families: bool = False
+
+
+class VariantRecord(Record):
+    """A variant as it ran. ``config_id`` digests its controls and its system's identity."""
+
+    name: Id
+    label: str | None = None
+    system: Id
+    config_id: str
+    overrides: dict[str, Any] = {}
+    identity: dict[str, str] = {}
+
+
+class CandidateColumns(Record):
+    """One channel's candidates: positions in the report's id table, and scores."""
+
+    positions: Annotated[tuple[NonNegativeInt, ...], BeforeValidator(_as_tuple)] = ()
+    scores: Annotated[tuple[Finite | None, ...], BeforeValidator(_as_tuple)] = ()
+
+
+class CaseResult(Record):
+    """One search and its scores. Its result's candidates stand in ``candidates``, in columns."""
+
+    variant: Id
+    repetition: NonNegativeInt
+    case_id: Id
+    seed: NonNegativeInt
+    request: QueryRequest
+    controls: Controls
+    result: QueryResult
+    candidates: dict[str, CandidateColumns] = {}
+    duplicates_dropped: NonNegativeInt = 0
+    scores: Annotated[tuple[ScoreRow, ...], BeforeValidator(_as_tuple)] = ()
+
+
+class AggregateRow(Record):
+    """One mean with its counts; the columns of the aggregates frame."""
+
+    variant: Id
+    slice: str = "all"
+    measure: str
+    k: int | None
+    kind: str | None
+    n: NonNegativeInt
+    n_undefined: NonNegativeInt
+    n_unavailable: NonNegativeInt
+    mean: Finite | None
+    weighted_mean: Finite | None = None
+    micro: Finite | None = None
+    success_rate: Finite | None = None
+    mean_failed_zero: Finite | None = None
+    ci_low: Finite | None = None
+    ci_high: Finite | None = None
+    ci_method: str | None = None
+    note: str = ""
+
+
+class InvalidLocator(Record):
+    """A result whose locators did not all verify."""
+
+    variant: Id
+    repetition: NonNegativeInt
+    case_id: Id
+    reason: str
+
+
+class Integrity(Record):
+    """Whether everything returned agrees with the pinned corpus."""
+
+    ok: bool = True
+    n_checked: NonNegativeInt = 0
+    invalid: Annotated[tuple[InvalidLocator, ...], BeforeValidator(_as_tuple)] = ()
+
+
+class Observed(Record):
+    """What differs between two identical runs: times, dates, machine. Nothing else does.
+
+    ``latency_ms`` is parallel to the report's results; null where the search did not finish.
+    """
+
+    started_at: str = ""
+    finished_at: str = ""
+    duration_s: Finite = 0.0
+    latency_ms: Annotated[tuple[Finite | None, ...], BeforeValidator(_as_tuple)] = ()
+    hardware: dict[str, Any] = {}
+    git_revision: str | None = None
+    command: str | None = None
+    n_resumed: NonNegativeInt = 0
+
+
+class EvaluationReport(Record):
+    """One pinned comparison, everything retained."""
+
+    format: Literal["evalnb-report@1"] = "evalnb-report@1"
+    dataset: DatasetRecord
+    request: EvaluationRequest
+    scope: Scope = Scope()
+    limits: dict[str, int] = {}
+    measures: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    variants: Annotated[tuple[VariantRecord, ...], BeforeValidator(_as_tuple)]
+    cuts: dict[str, Cut | None] = {}
+    cases: Annotated[tuple[GoldCase, ...], BeforeValidator(_as_tuple)]
+    content_units: dict[str, dict[str, Ids]] = {}
+    results: Annotated[tuple[CaseResult, ...], BeforeValidator(_as_tuple)]
+    ids: Ids = ()
+    aggregates: Annotated[tuple[AggregateRow, ...], BeforeValidator(_as_tuple)] = ()
+    integrity: Integrity = Integrity()
+    notes: tuple[str, ...] = ()
+    versions: dict[str, str] = {}
+    observed: Observed = Observed()
+
+    def candidates(self, result: CaseResult) -> dict[str, Candidates]:
+        """Return one result's candidates per channel, with their ids."""
+        return {
+            channel: Candidates(
+                ids=tuple(self.ids[position] for position in columns.positions),
+                scores=columns.scores,
+            )
+            for channel, columns in result.candidates.items()
+        }

@@ -1,0 +1,59 @@
+"""What is evaluated: variants of systems over one split of one gold set."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated, Any, Self
+
+from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
+
+from evalnb.gold.cases import Split
+from evalnb.search.request import Id, Overrides, Record, Text, _as_tuple
+
+DEFAULT_MEASURES = ("nDCG@10", "RR@10", "R@10")
+REPORTED_MEASURES = (
+    "Success@1",
+    "Success@3",
+    "Success@5",
+    "Judged@10",
+    "ForbiddenLeakage",
+    "LocatorValidity",
+)
+
+
+class Variant(Record):
+    """One way to search: a system and the controls it changes; the label only names it."""
+
+    name: Id
+    label: Text | None = None
+    system: Id = "workspace"
+    overrides: Overrides = Overrides()
+
+
+class EvaluationRequest(Record):
+    """One evaluation, as ``--request-file`` carries it; the gold set is given or named."""
+
+    dataset_id: str | None = None
+    version_sha: str | None = None
+    split: Split = "development"
+    snapshot_id: Id | None = None
+    variants: Annotated[tuple[Variant, ...], BeforeValidator(_as_tuple), Field(min_length=1)]
+    baseline: Id | None = None
+    measures: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)] | None = None
+    seed: NonNegativeInt = 0
+    repetitions: PositiveInt = 1
+    offline: bool = False
+    timeout_s: Annotated[float, Field(gt=0)] | None = None
+    deadline_s: Annotated[float, Field(gt=0)] | None = None
+    allow_unavailable: bool = False
+    limits: dict[str, Any] | None = None
+
+    @model_validator(mode="after")
+    def _names_agree(self) -> Self:
+        repeated = [name for name, n in Counter(v.name for v in self.variants).items() if n > 1]
+        if repeated:
+            raise ValueError(f"variant name {repeated[0]!r} is used more than once")
+        if self.baseline is not None and self.baseline not in {v.name for v in self.variants}:
+            names = ", ".join(v.name for v in self.variants)
+            raise ValueError(f"baseline {self.baseline!r} is no variant; variants: {names}")
+        return self

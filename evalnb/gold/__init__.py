@@ -1,0 +1,1 @@
+"""What is right: cases with their labels, and the files they come from and go to."""

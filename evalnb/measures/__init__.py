@@ -1,0 +1,1 @@
+"""How good one result is: pure functions, from gold and result to a score."""

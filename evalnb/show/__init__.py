@@ -1,0 +1,1 @@
+"""Tables, charts, notebooks and the one HTML file."""

@@ -1,0 +1,1 @@
+"""Other people's search, behind the two protocols."""

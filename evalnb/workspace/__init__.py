@@ -1,0 +1,1 @@
+"""The embedded knowledge base: a store, pinned snapshots, prebuilt indexes, one pipeline."""
