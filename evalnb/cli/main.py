@@ -1,0 +1,127 @@
+"""The ``evalnb`` command: one module per command group, one place that ends the process.
+
+Commands raise; this module alone turns what was raised into a message and an exit status.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Annotated
+
+import typer
+
+from evalnb.cli.output import note, show
+from evalnb.errors import EvalnbError
+
+GROUPS: tuple[ModuleType, ...] = ()
+
+BAD_INPUT, NOT_EVALUATED, OWN_FAULT, INTERRUPTED = 2, 3, 70, 130
+CLOSED_PIPE = 128 + 13  # what a shell reports for a program that SIGPIPE ended
+MACHINE_FAULTS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ENOMEM, errno.EMFILE})
+
+
+def build_app() -> typer.Typer:
+    """Assemble the application from the command groups."""
+    app = typer.Typer(
+        name="evalnb",
+        add_completion=False,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_root)
+    for group in GROUPS:
+        group.register(app)
+    return app
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit status.
+
+    Parameters
+    ----------
+    argv
+        The arguments after the program's name; those of the process by default.
+    """
+    for stream in (sys.stdout, sys.stderr):  # spell out what a terminal's encoding lacks
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    return _delivered(_run(list(sys.argv[1:] if argv is None else argv)))
+
+
+def _run(arguments: list[str]) -> int:
+    """Invoke the command and turn whatever it raises into a message and a status."""
+    command = typer.main.get_command(build_app())
+    try:
+        with command.make_context("evalnb", arguments) as context:
+            command.invoke(context)
+    except typer.Exit as leaving:
+        return leaving.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        note("interrupted")
+        return INTERRUPTED
+    except Exception as error:
+        return _explained(error)
+    return 0
+
+
+def _explained(error: Exception) -> int:
+    """Say what went wrong, and choose the status that says whose fault it was."""
+    if isinstance(error, typer.TyperException):
+        error.show()  # type: ignore[attr-defined]
+        return error.exit_code
+    if isinstance(error, EvalnbError):
+        note(f"{error.code}: {error}")
+        return error.exit_status
+    if isinstance(error, BrokenPipeError):
+        return CLOSED_PIPE
+    if isinstance(error, OSError):
+        return _refused(error)
+    import traceback
+
+    note("".join(traceback.format_exception(error)).rstrip())
+    note("This is a fault of evalnb, not of its input.")
+    return OWN_FAULT
+
+
+def _refused(error: OSError) -> int:
+    """Name the file that the system refused; a full disk is not the input's fault."""
+    full = error.errno in MACHINE_FAULTS
+    place = f"{error.filename}: " if error.filename else ""
+    note(f"{'NOT_EVALUATED' if full else 'BAD_INPUT'}: {place}{error.strerror or error}")
+    return NOT_EVALUATED if full else BAD_INPUT
+
+
+def _delivered(status: int) -> int:
+    """Flush the result; what nobody can read any more goes nowhere instead of failing again."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            return CLOSED_PIPE
+        return status or _refused(error)
+    return status
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        import evalnb
+
+        show(f"evalnb {evalnb.__version__}")
+        raise typer.Exit
+
+
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_print_version, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Measure retrieval instead of guessing it."""

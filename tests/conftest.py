@@ -1,0 +1,58 @@
+"""Where the tests find data, and what a missing part means.
+
+On a developer's machine a test whose data or browser is absent is skipped and says so. With
+EVALNB_REQUIRE=1, as in continuous integration, the same absence fails.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+from hypothesis import settings
+
+PROJECT = Path(__file__).resolve().parent.parent
+
+settings.register_profile("developer", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "developer")
+
+
+def _missing(reason: str) -> NoReturn:
+    if os.environ.get("EVALNB_REQUIRE"):
+        pytest.fail(f"required here: {reason}", pytrace=False)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def project_dir() -> Path:
+    """Return the root of the working tree."""
+    return PROJECT
+
+
+@pytest.fixture(scope="session")
+def gold_dir() -> Path:
+    """Return the folder of the gold sets that travel with the package."""
+    return PROJECT / "gold"
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """Return the folder of real collections, runs and gold sets: EVALNB_DATA, else beside us."""
+    configured = os.environ.get("EVALNB_DATA")
+    folder = Path(configured) if configured else PROJECT.parent / "shared" / "data"
+    if not folder.is_dir():
+        _missing(f"no test data in {folder}; set EVALNB_DATA")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> str:
+    """Return a real browser's executable."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    if found is None:
+        _missing("no chromium on the PATH")
+    return found
