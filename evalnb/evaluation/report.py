@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, NonNegativeInt
+from pydantic import BeforeValidator, NonNegativeInt, ValidationError
 
+from evalnb.errors import BadInputError, NotFoundError
+from evalnb.evaluation.canonical import canonical_json, write_atomically
 from evalnb.evaluation.request import EvaluationRequest
 from evalnb.gold.cases import GoldCase
+from evalnb.limits import Limits, check_limit
 from evalnb.measures.scoring import ScoreRow
 from evalnb.search.request import Controls, Finite, Id, Ids, QueryRequest, Record, Scope, _as_tuple
 from evalnb.search.result import Candidates, Kind, QueryResult
@@ -116,14 +121,19 @@ class Observed(Record):
 
 
 class EvaluationReport(Record):
-    """One pinned comparison, everything retained."""
+    """One pinned comparison, everything retained.
+
+    ``compared`` are the measures that carry verdicts; ``measures`` are all that were computed.
+    ``limits`` holds only the bounds that were raised.
+    """
 
     format: Literal["evalnb-report@1"] = "evalnb-report@1"
     dataset: DatasetRecord
     request: EvaluationRequest
     scope: Scope = Scope()
     limits: dict[str, int] = {}
-    measures: tuple[str, ...]
+    compared: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)] = ()
+    measures: Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
     kinds: tuple[Kind, ...]
     variants: Annotated[tuple[VariantRecord, ...], BeforeValidator(_as_tuple)]
     cuts: dict[str, Cut | None] = {}
@@ -146,3 +156,68 @@ class EvaluationReport(Record):
             )
             for channel, columns in result.candidates.items()
         }
+
+
+def save_report(report: EvaluationReport, path: Path, *, limits: Limits | None = None) -> None:
+    """Write a report as canonical JSON, whole or not at all.
+
+    Raises
+    ------
+    LimitExceededError
+        If the serialised report is past its bound.
+    """
+    content = canonical_json(report)
+    bounds = limits or Limits(**report.limits)
+    check_limit(
+        "serialised report, bytes",
+        len(content),
+        bounds.report_bytes,
+        argument="limits=evalnb.Limits(report_bytes=N)",
+        where=str(path),
+    )
+    write_atomically(path, content)
+
+
+def load_report_record(path: Path) -> EvaluationReport:
+    """Read a report file, or the report.json of a report folder.
+
+    Raises
+    ------
+    NotFoundError
+        If there is none.
+    BadInputError
+        If it is not a whole report of a format that this version reads.
+    """
+    file = path / "report.json" if path.is_dir() else path
+    try:
+        content = file.read_bytes()
+    except FileNotFoundError:
+        raise NotFoundError(
+            "no report here", where=str(file), remedy="evalnb evaluate ... --out DIR writes one"
+        ) from None
+    try:
+        return EvaluationReport.model_validate_json(content)
+    except ValidationError as error:
+        raise BadInputError(
+            _why_unreadable(content, error),
+            where=str(file),
+            remedy="write it again with evalnb evaluate",
+        ) from None
+
+
+def _why_unreadable(content: bytes, error: ValidationError) -> str:
+    try:
+        written = json.loads(content)
+    except ValueError as broken:
+        return f"not a whole JSON document ({broken}); was it cut off?"
+    form = written.get("format") if isinstance(written, dict) else None
+    if form != REPORT_FORMAT:
+        newer = isinstance(form, str) and form.startswith("evalnb-report@")
+        return (
+            f"the report has format {form!r}, this version reads {REPORT_FORMAT!r}"
+            if newer
+            else f"not a report: its format is {form!r}, expected {REPORT_FORMAT!r}"
+        )
+    first = error.errors(include_url=False)[0]
+    field = ".".join(str(part) for part in first["loc"])
+    return f"field {field}: {first['msg']}"

@@ -23,6 +23,19 @@ MODE_CHANNELS: dict[Mode, tuple[str, ...]] = {
 }
 SEED_CHANNELS = frozenset({"lexical", "text", "image"})
 GRAPH_CHANNELS = frozenset({"structural_graph", "semantic_graph"})
+# Fields of a request that narrow what may come back: a system that ignores one answers another
+# question, so a case that uses it needs a system that honours it.
+RESTRICTIONS = frozenset(
+    {
+        "modalities",
+        "exact_only",
+        "source_ids",
+        "document_ids",
+        "revision_ids",
+        "as_of",
+        "image_asset_id",
+    }
+)
 WORKSPACE_CHANNELS = SEED_CHANNELS | GRAPH_CHANNELS
 
 

@@ -29,6 +29,10 @@ class Capabilities(Record):
         What makes its answers: versions and digests, by name. It enters the config_id.
     configuration
         Its own defaults for what a request leaves open.
+    versioned
+        Whether ``identity`` pins the behaviour, so that stored results may be used again.
+    timeout_s
+        How long one search may take, in seconds; null means no limit of its own.
     """
 
     channels: tuple[str, ...] = ()
@@ -38,6 +42,8 @@ class Capabilities(Record):
     restrictions: frozenset[str] = frozenset()
     identity: dict[str, str] = {}
     configuration: Configuration = Configuration()
+    versioned: bool = True
+    timeout_s: float | None = None
 
 
 class Cut(Record):

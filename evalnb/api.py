@@ -1,0 +1,368 @@
+"""The public verbs: they wire the layers together and hold no logic of their own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from evalnb.errors import BadInputError
+from evalnb.gold.cases import GoldDataset
+from evalnb.gold.loading import load_gold
+from evalnb.limits import Limits
+from evalnb.search.system import SearchSystem
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from evalnb.comparison.paired import ComparisonRecord
+    from evalnb.evaluation.report import EvaluationReport
+    from evalnb.evaluation.request import Variant
+    from evalnb.systems.function import FunctionSystem
+    from evalnb.workspace.system import Workspace
+
+__all__ = [
+    "Comparison",
+    "GoldDataset",
+    "Limits",
+    "Report",
+    "compare",
+    "evaluate",
+    "load_gold",
+    "load_report",
+    "open_workspace",
+    "score",
+    "system",
+]
+
+Searcher = Any
+"""A function, a search system, the path of a run file, or one of these with its overrides."""
+
+
+class Report:
+    """One evaluation, everything retained: a view of its record."""
+
+    def __init__(self, record: EvaluationReport) -> None:
+        self.record = record
+
+    def frame(self) -> pd.DataFrame:
+        """Return the scores, one row per variant, repetition, case and measure."""
+        from evalnb.evaluation.frames import scores_frame
+
+        return scores_frame(self.record)
+
+    def aggregates(self) -> pd.DataFrame:
+        """Return the means with their counts, one row per variant, slice and measure."""
+        from evalnb.evaluation.frames import aggregates_frame
+
+        return aggregates_frame(self.record)
+
+    def hits(self) -> pd.DataFrame:
+        """Return the ranked hits with their judgements, one row per hit."""
+        from evalnb.evaluation.frames import hits_frame
+
+        return hits_frame(self.record)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the report as canonical JSON, atomically; a folder gets a report.json.
+
+        Raises
+        ------
+        LimitExceededError
+            If it is past the bound of 64 MiB; nothing is written then.
+        """
+        from evalnb.evaluation.report import save_report
+
+        target = Path(path)
+        target = target / "report.json" if target.is_dir() else target
+        save_report(self.record, target)
+        return target
+
+    def to_html(self, path: str | Path, *, baseline: str | None = None) -> Path:
+        """Write one HTML file with the comparison and every case; it opens offline."""
+        from evalnb.show.html import write_report_html
+
+        return write_report_html(self.record, Path(path), baseline=baseline)
+
+    def _repr_html_(self) -> str:
+        from evalnb.show.sections import report_html
+
+        return report_html(self.record)
+
+    def __str__(self) -> str:
+        """Return the table of means."""
+        from evalnb.show.tables import report_text
+
+        return report_text(self.record)
+
+
+class Comparison:
+    """Which differences are real: a view of its record."""
+
+    def __init__(self, record: ComparisonRecord) -> None:
+        self.record = record
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per candidate and measure, with interval, test and verdict."""
+        return self.record.frame
+
+    def changed(self) -> pd.DataFrame:
+        """Return the cases that got better or worse, worst first: exact for this set."""
+        return self.record.changed
+
+    def save(self, path: str | Path) -> Path:
+        """Write the frame as CSV."""
+        from evalnb.show.tables import write_csv
+
+        return write_csv(self.record.frame, Path(path))
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write the comparison as one HTML file."""
+        from evalnb.show.html import write_comparison_html
+
+        return write_comparison_html(self.record, Path(path))
+
+    def _repr_html_(self) -> str:
+        from evalnb.show.sections import comparison_html
+
+        return comparison_html(self.record)
+
+    def __str__(self) -> str:
+        """Return the table of differences and the verdicts in words."""
+        from evalnb.show.tables import comparison_text
+
+        return comparison_text(self.record)
+
+
+def evaluate(
+    gold: GoldDataset | Any,
+    systems: Mapping[str, Searcher] | Searcher,
+    *,
+    limit: int = 10,
+    measures: list[str] | tuple[str, ...] | None = None,
+    split: Literal["development", "test"] = "development",
+    seed: int = 0,
+    repetitions: int = 1,
+    timeout_s: float | None = None,
+    deadline_s: float | None = None,
+    allow_unavailable: bool = False,
+    limits: Limits | None = None,
+    cache: str | Path | None = None,
+) -> Report:
+    """Run every system over a gold set and score every case.
+
+    Parameters
+    ----------
+    gold
+        A gold set, or anything that :func:`load_gold` reads.
+    systems
+        Systems by variant name: functions, search systems, paths of TREC run files, or a pair
+        (system, overrides) such as ``(workspace, {"hints": {"lexical_operator": "phrase"}})``. One
+        function alone is a variant of its own name.
+    limit
+        Hits per search, where neither the case nor the variant says otherwise.
+    measures
+        Names of the measures that carry verdicts; nDCG@10, RR@10 and R@10 unless given.
+    timeout_s, deadline_s
+        Seconds per search, and for the whole request.
+    allow_unavailable
+        Report a variant that lacks a capability as n/a instead of refusing the request.
+    limits
+        Larger bounds than the defaults.
+    cache
+        Folder that keeps a stopped run's finished searches, so that the same call goes on.
+
+    Raises
+    ------
+    BadInputError
+        If the gold, a measure or an override is wrong; LIMIT_EXCEEDED past a bound.
+    NotEvaluatedError
+        If a system lacks a capability or its pinned state changed.
+    """
+    from evalnb.evaluation.request import EvaluationRequest
+    from evalnb.evaluation.runner import run_evaluation
+
+    dataset = gold if isinstance(gold, GoldDataset) else load_gold(gold)
+    found, variants = _variants(systems, limit)
+    request = EvaluationRequest(
+        split=split,
+        variants=variants,
+        measures=None if measures is None else tuple(measures),
+        seed=seed,
+        repetitions=repetitions,
+        timeout_s=None if timeout_s is None else float(timeout_s),
+        deadline_s=None if deadline_s is None else float(deadline_s),
+        allow_unavailable=allow_unavailable,
+    )
+    journal = None if cache is None else Path(cache) / "journal.jsonl"
+    with _progress_bar() as progress:
+        record = run_evaluation(
+            dataset, found, request, limits=limits, journal=journal, progress=progress
+        )
+    return Report(record)
+
+
+def compare(
+    report: Report,
+    *others: Report,
+    baseline: str,
+    measures: list[str] | tuple[str, ...] | None = None,
+    margin: float | None = None,
+    alpha: float = 0.05,
+    seed: int = 0,
+) -> Comparison:
+    """Pair every variant with the baseline by case, and say which differences are real.
+
+    Parameters
+    ----------
+    report, others
+        One report, or several over the same cases; a variant name that several reports share is
+        told apart as ``name (2)``.
+    baseline
+        Name of the variant that the others are compared with.
+    measures
+        The hypotheses; the report's compared measures unless given.
+    margin
+        Differences inside +-margin count as equivalent; without one nothing is called so.
+    alpha
+        Error rate over all hypotheses together.
+
+    Raises
+    ------
+    NotFoundError
+        If the baseline is no variant.
+    """
+    from evalnb.comparison.paired import compare_frames
+    from evalnb.evaluation.frames import joined_scores_frame
+
+    records = [report.record, *(other.record for other in others)]
+    chosen = measures or list(dict.fromkeys(m for record in records for m in record.compared))
+    return Comparison(
+        compare_frames(
+            joined_scores_frame(records),
+            baseline=baseline,
+            measures=tuple(chosen),
+            margin=margin,
+            alpha=alpha,
+            seed=seed,
+        )
+    )
+
+
+def score(
+    qrels: str | Path | Mapping[str, Mapping[str, int]],
+    run: str | Path | Mapping[str, Mapping[str, float]],
+    measures: list[str] | tuple[str, ...] | None = None,
+) -> pd.DataFrame:
+    """Score one run against judgements, both TREC files or dicts of dicts.
+
+    Returns
+    -------
+    DataFrame
+        One row per query and measure, in the columns of the scores frame.
+    """
+    from evalnb.evaluation.frames import run_scores_frame
+
+    return run_scores_frame(qrels, run, measures)
+
+
+def system(
+    fn: Callable[..., Any], *, version: str | None = None, timeout_s: float | None = None
+) -> FunctionSystem:
+    """Make a function a search system with its own version key and time per search."""
+    from evalnb.systems.function import FunctionSystem
+
+    return FunctionSystem(fn, version=version, timeout_s=timeout_s)
+
+
+def open_workspace(directory: str | Path) -> Workspace:
+    """Open an embedded workspace.
+
+    Raises
+    ------
+    NotFoundError
+        If there is none; ``evalnb ingest PATH --workspace DIR`` makes one.
+    """
+    from evalnb.workspace.system import open_workspace as open_directory
+
+    return open_directory(Path(directory))
+
+
+def load_report(path: str | Path) -> Report:
+    """Read a saved report, or the report.json of a report folder."""
+    from evalnb.evaluation.report import load_report_record
+
+    return Report(load_report_record(Path(path)))
+
+
+def _variants(
+    systems: Mapping[str, Searcher] | Searcher, limit: int
+) -> tuple[dict[str, SearchSystem], tuple[Variant, ...]]:
+    from pydantic import ValidationError
+
+    from evalnb.evaluation.request import Variant
+    from evalnb.search.request import Overrides
+
+    if not isinstance(systems, Mapping):
+        systems = {getattr(systems, "__name__", type(systems).__name__): systems}
+    if not systems:
+        raise BadInputError("no system is given", remedy='pass {"name": function}')
+    found: dict[str, SearchSystem] = {}
+    names: dict[int, str] = {}
+    variants = []
+    for name, given in systems.items():
+        searcher, overrides = given if isinstance(given, tuple) else (given, {})
+        try:
+            chosen = (
+                overrides
+                if isinstance(overrides, Overrides)
+                else Overrides.model_validate(overrides)
+            )
+            if chosen.limit is None:
+                chosen = chosen.model_copy(update={"limit": limit})
+            owner = names.setdefault(id(searcher), str(name))
+            variants.append(Variant(name=name, system=owner, overrides=Overrides(**dict(chosen))))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            field = ".".join(str(part) for part in first["loc"])
+            raise BadInputError(
+                f"variant {name!r}: {field}: {first['msg']}, found {first['input']!r}"
+            ) from None
+        if owner not in found:
+            found[owner] = as_system(searcher)
+    return found, tuple(variants)
+
+
+def as_system(searcher: Searcher) -> SearchSystem:
+    """Make a search system of a function, a run file's path or a system."""
+    if isinstance(searcher, str | Path):
+        from evalnb.systems.runs import RunFileSystem
+
+        return RunFileSystem(Path(searcher))
+    if all(hasattr(searcher, name) for name in ("capabilities", "check", "open")):
+        ready: SearchSystem = searcher
+        return ready
+    return system(searcher)
+
+
+class _progress_bar:  # noqa: N801  # used as a verb
+    """A tqdm bar that shows only where somebody looks, and only for work of over a second."""
+
+    def __enter__(self) -> Callable[[int, int], None] | None:
+        self._bar: Any = None
+        if not (sys.stderr.isatty() or "ipykernel" in sys.modules):
+            return None
+
+        def progress(done: int, total: int) -> None:
+            if self._bar is None:
+                from tqdm.auto import tqdm
+
+                self._bar = tqdm(total=total, unit="search", delay=1, leave=False)
+            self._bar.update(done - self._bar.n)
+
+        return progress
+
+    def __exit__(self, *failure: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
