@@ -32,7 +32,7 @@ def _raising(error: BaseException) -> SimpleNamespace:
 
 
 ENDINGS = [
-    (errors.GoldError("two", where="a.csv:3", remedy="cut one"), 2, "GOLD_INVALID: a.csv:3: two (cut one)"),
+    (errors.GoldError("two", where="a:3", remedy="cut"), 2, "GOLD_INVALID: a:3: two (cut)"),
     (errors.LimitExceededError("too many"), 2, "LIMIT_EXCEEDED: too many"),
     (errors.IntegrityError("3 locators"), 1, "INTEGRITY_FAILED: 3 locators"),
     (errors.CapabilityError("no index"), 3, "CAPABILITY_UNAVAILABLE: no index"),
