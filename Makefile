@@ -14,7 +14,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup report test check lab clean
+.PHONY: help setup report test check docs lab clean
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -32,6 +32,9 @@ check: .venv/.dev ## lint, formatting, types, notebooks without outputs
 	$(PY) -m ruff format --check
 	$(PY) -m mypy
 	$(PY) -m nbstripout --verify --keep-id notebooks/*.ipynb
+
+docs: .venv/.dev ## bring the pasted help in docs/ up to date
+	$(PY) docs/regenerate.py
 
 lab: .venv/.runtime ## open the notebooks in JupyterLab
 	$(PY) -m evalnb lab
@@ -52,9 +55,11 @@ endif
 	@touch $@
 
 .venv/.runtime: pyproject.toml .venv/.made
+	@echo 'Installing evalnb and what it needs into .venv ...'
 	$(INSTALL) -e .
 	@touch $@
 
 .venv/.dev: pyproject.toml .venv/.made
+	@echo 'Installing evalnb, what it needs and the development tools into .venv ...'
 	$(INSTALL) -e '.[dev]'
 	@touch .venv/.runtime $@

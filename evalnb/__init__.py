@@ -31,11 +31,13 @@ if TYPE_CHECKING:
     )
     from evalnb.errors import EvalnbError
     from evalnb.gold.cases import GoldDataset
+    from evalnb.limits import Limits
 
 __all__ = [
     "Comparison",
     "EvalnbError",
     "GoldDataset",
+    "Limits",
     "Report",
     "compare",
     "evaluate",
@@ -46,7 +48,11 @@ __all__ = [
     "system",
 ]
 
-_HOMES = {"EvalnbError": "evalnb.errors", "GoldDataset": "evalnb.gold.cases"}
+_HOMES = {
+    "EvalnbError": "evalnb.errors",
+    "GoldDataset": "evalnb.gold.cases",
+    "Limits": "evalnb.limits",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,7 @@ Commands raise; this module alone turns what was raised into a message and an ex
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -48,8 +49,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv
         The arguments after the program's name; those of the process by default.
     """
-    for stream in (sys.stdout, sys.stderr):  # spell out what a terminal's encoding lacks
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # spell out what a terminal's encoding lacks
+            stream.reconfigure(errors="backslashreplace")
     return _delivered(_run(list(sys.argv[1:] if argv is None else argv)))
 
 
