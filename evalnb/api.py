@@ -184,11 +184,12 @@ def evaluate(
     from evalnb.evaluation.runner import run_evaluation
 
     dataset = gold if isinstance(gold, GoldDataset) else load_gold(gold)
-    found, variants = _variants(systems, limit)
+    found, variants = _variants(systems)
     request = EvaluationRequest(
         split=split,
         variants=variants,
         measures=None if measures is None else tuple(measures),
+        limit=limit,
         seed=seed,
         repetitions=repetitions,
         timeout_s=None if timeout_s is None else float(timeout_s),
@@ -196,7 +197,7 @@ def evaluate(
         allow_unavailable=allow_unavailable,
     )
     journal = None if cache is None else Path(cache) / "journal.jsonl"
-    with _progress_bar() as progress:
+    with progress_bar() as progress:
         record = run_evaluation(
             dataset, found, request, limits=limits, journal=journal, progress=progress
         )
@@ -297,7 +298,7 @@ def load_report(path: str | Path) -> Report:
 
 
 def _variants(
-    systems: Mapping[str, Searcher] | Searcher, limit: int
+    systems: Mapping[str, Searcher] | Searcher,
 ) -> tuple[dict[str, SearchSystem], tuple[Variant, ...]]:
     from pydantic import ValidationError
 
@@ -319,8 +320,6 @@ def _variants(
                 if isinstance(overrides, Overrides)
                 else Overrides.model_validate(overrides)
             )
-            if chosen.limit is None:
-                chosen = chosen.model_copy(update={"limit": limit})
             owner = names.setdefault(id(searcher), str(name))
             variants.append(Variant(name=name, system=owner, overrides=Overrides(**dict(chosen))))
         except ValidationError as error:
@@ -346,7 +345,7 @@ def as_system(searcher: Searcher) -> SearchSystem:
     return system(searcher)
 
 
-class _progress_bar:  # noqa: N801  # used as a verb
+class progress_bar:  # noqa: N801  # used as a verb
     """A tqdm bar that shows only where somebody looks, and only for work of over a second."""
 
     def __enter__(self) -> Callable[[int, int], None] | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from evalnb.errors import LimitExceededError
+from evalnb.errors import BadInputError, LimitExceededError
 
 MIB = 1024 * 1024
 
@@ -33,6 +33,25 @@ class Limits:
     report_bytes: int = 64 * MIB  # the final serialised report
     hydration_bytes: int = 16 * MIB  # extraction payload read to verify locators
     hydration_rows: int = 16_384  # binding rows read to verify locators
+
+    @classmethod
+    def raised_by(cls, values: dict[str, Any] | None) -> Limits:
+        """Return the defaults with some bounds in their place.
+
+        Raises
+        ------
+        BadInputError
+            For a bound that does not exist, or that is no whole number above 0.
+        """
+        given = values or {}
+        for name, value in given.items():
+            if name not in cls.__slots__:
+                raise BadInputError(
+                    f"no limit is named {name!r}", remedy=f"limits: {', '.join(cls.__slots__)}"
+                )
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise BadInputError(f"limit {name}: a whole number above 0, found {value!r}")
+        return cls(**given)
 
     def raised(self) -> dict[str, Any]:
         """Bounds that differ from the defaults, by name."""

@@ -143,7 +143,13 @@ def _capabilities(
                 else f"systems given: {', '.join(sorted(systems)) or 'none'}",
             )
         if variant.system not in found:
-            found[variant.system] = systems[variant.system].capabilities()
+            capabilities = systems[variant.system].capabilities()
+            if request.limit is not None:
+                configuration = capabilities.configuration.model_copy(
+                    update={"limit": request.limit}
+                )
+                capabilities = capabilities.model_copy(update={"configuration": configuration})
+            found[variant.system] = capabilities
     return found
 
 
