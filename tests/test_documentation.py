@@ -11,6 +11,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import typer
+
+from evalnb.cli.main import build_app
 
 PROJECT = Path(__file__).resolve().parent.parent
 PAGES = [
@@ -32,16 +35,12 @@ def regenerate() -> ModuleType:
 def _commands(command: Any, words: tuple[str, ...] = ()) -> Iterator[str]:
     """Name every command, groups included, as it is typed after ``evalnb``."""
     yield " ".join(words)
-    for name, child in getattr(command, "commands", {}).items():
-        if not child.hidden:
-            yield from _commands(child, (*words, name))
+    context = typer.Context(command)
+    for name in getattr(command, "list_commands", lambda _: [])(context):
+        yield from _commands(command.get_command(context, name), (*words, name))
 
 
 def test_every_command_is_documented(regenerate: ModuleType) -> None:
-    import typer
-
-    from evalnb.cli.main import build_app
-
     wanted = set(_commands(typer.main.get_command(build_app())))
     pasted = regenerate.pasted_commands((PROJECT / "docs" / "cli.md").read_text())
     assert sorted(pasted) == sorted(wanted)

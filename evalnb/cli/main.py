@@ -10,15 +10,13 @@ import io
 import os
 import sys
 from collections.abc import Sequence
-from types import ModuleType
 from typing import Annotated
 
 import typer
 
+from evalnb.cli.commands import LazyGroup, new_app
 from evalnb.cli.output import note, show
 from evalnb.errors import EvalnbError
-
-GROUPS: tuple[ModuleType, ...] = ()
 
 BAD_INPUT, NOT_EVALUATED, OWN_FAULT, INTERRUPTED = 2, 3, 70, 130
 CLOSED_PIPE = 128 + 13  # what a shell reports for a program that SIGPIPE ended
@@ -26,18 +24,11 @@ MACHINE_FAULTS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ENOMEM,
 
 
 def build_app() -> typer.Typer:
-    """Assemble the application from the command groups."""
-    app = typer.Typer(
-        name="evalnb",
-        add_completion=False,
-        no_args_is_help=True,
-        pretty_exceptions_enable=False,
-        rich_markup_mode=None,
-        context_settings={"help_option_names": ["-h", "--help"]},
+    """Assemble the application; the commands themselves are loaded when they are asked for."""
+    app = new_app(
+        name="evalnb", cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}
     )
     app.callback()(_root)
-    for group in GROUPS:
-        group.register(app)
     return app
 
 

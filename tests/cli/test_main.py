@@ -6,6 +6,7 @@ import errno
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.metadata import version
 from types import SimpleNamespace
 
@@ -13,22 +14,30 @@ import pytest
 import typer
 
 from evalnb import errors
-from evalnb.cli import main as entry
+from evalnb.cli import commands
+from evalnb.cli.main import main
 
 
-def _raising(error: BaseException) -> SimpleNamespace:
-    """Make a command group whose only command, ``fail``, raises."""
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
+    """Add a command module: ``fail`` raises what it is told to, ``count`` takes a number."""
 
-    def register(app: typer.Typer) -> None:
-        @app.command()
+    def install(error: BaseException) -> None:
         def fail() -> None:
             raise error
 
-        @app.command()
-        def other(count: int) -> None:
-            typer.echo(count)
+        def count(number: int) -> None:
+            typer.echo(number)
 
-    return SimpleNamespace(register=register)
+        def register(app: typer.Typer) -> None:
+            app.command()(fail)
+            app.command()(count)
+
+        monkeypatch.setitem(sys.modules, "evalnb.cli.failing", SimpleNamespace(register=register))
+        for name in ("fail", "count"):
+            monkeypatch.setitem(commands.COMMANDS, name, ("failing", "For tests."))
+
+    return install
 
 
 ENDINGS = [
@@ -51,20 +60,20 @@ def test_endings(
     error: BaseException,
     status: int,
     message: str,
-    monkeypatch: pytest.MonkeyPatch,
+    failing: Callable[[BaseException], None],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(entry, "GROUPS", (_raising(error),))
-    assert entry.main(["fail"]) == status
+    failing(error)
+    assert main(["fail"]) == status
     out, err = capsys.readouterr()
     assert (out, err.strip()) == ("", message)
 
 
 def test_a_fault_of_our_own_shows_its_traceback(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    failing: Callable[[BaseException], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(entry, "GROUPS", (_raising(ZeroDivisionError("of our own")),))
-    assert entry.main(["fail"]) == 70
+    failing(ZeroDivisionError("of our own"))
+    assert main(["fail"]) == 70
     err = capsys.readouterr().err
     assert err.startswith("Traceback (most recent call last)")
     assert "ZeroDivisionError: of our own" in err
@@ -72,31 +81,33 @@ def test_a_fault_of_our_own_shows_its_traceback(
 
 
 @pytest.mark.parametrize(
-    "arguments", [["nosuch"], ["fail", "--nosuch"], ["other"], ["other", "many"], []]
+    "arguments", [["nosuch"], ["fail", "--nosuch"], ["count"], ["count", "many"], []]
 )
 def test_usage_errors(
-    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    arguments: list[str],
+    failing: Callable[[BaseException], None],
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(entry, "GROUPS", (_raising(ValueError()),))
-    assert entry.main(arguments) == 2
+    failing(ValueError())
+    assert main(arguments) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("Usage: evalnb")
 
 
 def test_hostile_text_in_an_error_reaches_the_terminal_escaped(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    failing: Callable[[BaseException], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     error = errors.NotFoundError("no variant 'a\x1b]0;owned\x07\x1b[2Jb'")
-    monkeypatch.setattr(entry, "GROUPS", (_raising(error),))
-    entry.main(["fail"])
+    failing(error)
+    main(["fail"])
     assert capsys.readouterr().err == (
         "NOT_FOUND: no variant 'a\\u001b]0;owned\\u0007\\u001b[2Jb'\n"
     )
 
 
 def test_version_is_that_of_the_distribution(capsys: pytest.CaptureFixture[str]) -> None:
-    assert entry.main(["--version"]) == 0
+    assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"evalnb {version('evalnb')}\n"
 
 

@@ -1,0 +1,58 @@
+"""The commands, and the group that loads a command's module only when it is asked for.
+
+Building every command costs more than typer itself, and ``evalnb --help`` needs only their names
+and one line each. So these stand here, and a test compares them with the commands.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+# name: (module of evalnb.cli, first line of its help), in the order of the help
+COMMANDS = {
+    "evaluate": ("evaluate", "Evaluate variants over one split of a gold set."),
+    "eval-retrieval": (
+        "evaluate",
+        "Measure where the first correct chunk lands, for each retrieval leg.",
+    ),
+    "compare": ("compare", "Say which differences are real, and which cases changed."),
+    "report": ("compare", "Run the report notebooks over saved reports and export them to HTML."),
+}
+
+
+class LazyGroup(TyperGroup):
+    """The root command; it imports one module per command line."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = dict.fromkeys(COMMANDS)  # names alone: suggestions are made from them
+
+    def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]
+        """Build one command out of its module; None if there is none of this name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"evalnb.cli.{COMMANDS[cmd_name][0]}")
+        app = new_app()
+        app.callback()(lambda: None)  # keeps a module with one command a group
+        module.register(app)
+        return typer.main.get_command(app).commands[cmd_name]  # type: ignore[attr-defined]
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of commands from the table."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+def new_app(**settings: Any) -> typer.Typer:
+    """Make an application with plain output and no completion commands."""
+    return typer.Typer(
+        add_completion=False,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        **settings,
+    )
