@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 from evalnb.search.request import Configuration, Controls, QueryRequest, Record, Scope
@@ -111,7 +111,8 @@ class Extraction:
     """The text of one revision and everything that proves a locator into it.
 
     ``units`` maps a unit id to its half-open codepoint span; ``file_id`` and ``path`` are the
-    native locator; ``text`` is indexed by codepoint.
+    native locator; ``text`` is indexed by codepoint; ``assets`` maps an asset id to the SHA-256 of
+    its bytes.
     """
 
     extraction_id: str
@@ -122,6 +123,7 @@ class Extraction:
     file_id: str | None
     text: str
     units: Mapping[str, tuple[int, int]]
+    assets: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
