@@ -9,9 +9,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, NonNegativeInt, ValidationError
 
 from evalnb.errors import BadInputError, NotFoundError
-from evalnb.evaluation.canonical import canonical_json, write_atomically
+from evalnb.evaluation.canonical import canonical_json
 from evalnb.evaluation.request import EvaluationRequest
 from evalnb.gold.cases import GoldCase
+from evalnb.gold.files import write_file
 from evalnb.limits import Limits, check_limit
 from evalnb.measures.scoring import ScoreRow
 from evalnb.search.request import Controls, Finite, Id, Ids, QueryRequest, Record, Scope, _as_tuple
@@ -175,7 +176,7 @@ def save_report(report: EvaluationReport, path: Path, *, limits: Limits | None =
         argument="limits=evalnb.Limits(report_bytes=N)",
         where=str(path),
     )
-    write_atomically(path, content)
+    write_file(path, content)
 
 
 def load_report_record(path: Path) -> EvaluationReport:

@@ -1,0 +1,322 @@
+"""One pinned run: what it refuses, what it keeps, what a failure may and may not touch."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+
+import pytest
+
+from evalnb.api import Limits, evaluate, load_report, system
+from evalnb.errors import (
+    BadInputError,
+    CapabilityError,
+    LimitExceededError,
+    NotFoundError,
+    UnknownMeasureError,
+)
+from evalnb.evaluation.canonical import canonical_json
+from evalnb.evaluation.request import EvaluationRequest, Variant
+from evalnb.evaluation.runner import run_evaluation
+from evalnb.gold.cases import GoldCase, dataset_from_cases
+
+
+def case(case_id, query, relevant, **fields):
+    return GoldCase(
+        case_id=case_id,
+        split=fields.pop("split", "development"),
+        request={"query": query, **fields.pop("request", {})},
+        expected={"document_ids": relevant},
+        **fields,
+    )
+
+
+GOLD = dataset_from_cases(
+    (
+        case("c1", "one", ["a"]),
+        case("c2", "two", ["b"]),
+        case("c3", "three", []),
+        case("t1", "test", ["a"], split="test"),
+    ),
+    dataset_id="small",
+)
+
+
+def good(query):
+    return ["a", "b"]
+
+
+def values(report, measure, variant="good"):
+    return {
+        r.case_id: (s.status, s.value)
+        for r in report.record.results
+        if r.variant == variant
+        for s in r.scores
+        if s.measure == measure
+    }
+
+
+def test_every_case_gets_its_score_and_no_gold_is_not_zero():
+    report = evaluate(GOLD, {"good": good})
+    assert values(report, "RR@10") == {
+        "c1": ("ok", 1.0),
+        "c2": ("ok", 0.5),
+        "c3": ("undefined", None),
+    }
+    [mean] = [
+        row for row in report.record.aggregates if (row.measure, row.slice) == ("RR@10", "all")
+    ]
+    assert (mean.mean, mean.n, mean.n_undefined, mean.n_unavailable) == (0.75, 2, 1, 0)
+
+
+def test_a_failing_variant_poisons_nothing():
+    def failing(query):
+        if query == "two":
+            raise RuntimeError("the index\nis gone")
+        return ["a"]
+
+    report = evaluate(GOLD, {"good": good, "failing": failing, "nothing": lambda q: None})
+    assert values(report, "RR@10")["c2"] == ("ok", 0.5)
+    assert values(report, "RR@10", "failing") == {
+        "c1": ("ok", 1.0),
+        "c2": ("unavailable", None),
+        "c3": ("undefined", None),
+    }
+    reasons = {r.variant: r.result.reason for r in report.record.results if r.case_id == "c2"}
+    assert reasons["failing"] == "SEARCH_FAILED: RuntimeError: the index is gone"
+    assert "returned None" in reasons["nothing"]
+    [row] = [
+        r
+        for r in report.record.aggregates
+        if (r.variant, r.measure, r.slice) == ("failing", "RR@10", "all")
+    ]
+    assert (row.mean, row.n, row.n_unavailable) == (1.0, 1, 1)
+    assert (row.success_rate, row.mean_failed_zero) == (0.5, 0.5)
+
+
+def test_a_call_that_never_returns_is_given_up():
+    release = threading.Event()
+    report = evaluate(GOLD, {"hangs": lambda q: release.wait(30), "good": good}, timeout_s=0.05)
+    release.set()
+    assert {s for s, _ in values(report, "RR@10", "hangs").values()} == {"unavailable", "undefined"}
+    assert "no answer within 0.05 s" in report.record.results[0].result.reason
+    assert values(report, "RR@10")["c1"] == ("ok", 1.0)
+
+
+def test_a_passed_deadline_ends_the_searches_not_the_report():
+    began = time.monotonic()
+    report = evaluate(GOLD, {"slow": lambda q: time.sleep(0.2) or ["a"]}, deadline_s=0.3)
+    assert time.monotonic() - began < 5
+    statuses = [r.result.status for r in report.record.results]
+    assert statuses == ["ok", "unavailable", "unavailable"]
+    assert "deadline" in report.record.results[-1].result.reason
+
+
+def test_the_own_time_of_a_function_counts():
+    slow = system(lambda q: time.sleep(5), timeout_s=0.05)
+    report = evaluate(GOLD, {"slow": slow})
+    assert {r.result.status for r in report.record.results} == {"unavailable"}
+
+
+def test_more_searches_than_the_bound_are_refused_before_the_first():
+    calls = []
+    with pytest.raises(LimitExceededError, match=r"6 is past the limit of 5.*--max-searches"):
+        evaluate(
+            GOLD,
+            {"a": calls.append, "b": calls.append},
+            limits=Limits(searches=5),
+        )
+    assert calls == []
+    report = evaluate(GOLD, {"a": good, "b": good}, limits=Limits(searches=6))
+    assert report.record.limits == {"searches": 6}
+
+
+def test_artifacts_past_their_bound_are_refused_not_cut():
+    with pytest.raises(LimitExceededError, match="retained case results"):
+        evaluate(
+            GOLD,
+            {"big": lambda q: [("a", "x" * 10_000)]},
+            limits=Limits(artifact_bytes=15_000),
+        )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "says"),
+    [
+        ({"split": "test", "measures": ["nDGC@10"]}, UnknownMeasureError, "nDCG"),
+        ({"systems": {}}, BadInputError, "no system"),
+        ({"systems": {"x": (good, {"mode": "hybrid"})}}, CapabilityError, "hybrid"),
+        ({"systems": {"x": (good, {"colour": 1})}}, BadInputError, "colour"),
+        ({"systems": {"x": (good, {"channels": ["structural_graph"]})}}, BadInputError, "graph"),
+        ({"systems": {"x": (good, {"exact_only": True})}}, BadInputError, "exact_identifiers"),
+        ({"systems": {"x": "missing.run"}}, NotFoundError, "missing.run"),
+    ],
+)
+def test_a_wrong_request_is_refused(arguments, error, says):
+    with pytest.raises(error, match=says):
+        evaluate(GOLD, arguments.pop("systems", {"good": good}), **arguments)
+
+
+def test_an_empty_split_names_the_others():
+    only_test = dataset_from_cases((GOLD.cases[3],), dataset_id="t")
+    with pytest.raises(NotFoundError, match=r"development.*splits it has: test"):
+        evaluate(only_test, {"good": good})
+
+
+def test_what_is_missing_is_na_only_when_asked_for():
+    report = evaluate(GOLD, {"x": (good, {"mode": "hybrid"}), "good": good}, allow_unavailable=True)
+    assert {r.result.status for r in report.record.results if r.variant == "x"} == {"unavailable"}
+    assert {r.result.status for r in report.record.results if r.variant == "good"} == {"ok"}
+
+
+def test_a_case_that_needs_a_restriction_names_the_field():
+    gold = dataset_from_cases(
+        (case("c1", "one", ["a"], request={"source_ids": ["s"]}), case("c2", "two", ["a"])),
+        dataset_id="restricted",
+    )
+    calls = []
+    report = evaluate(gold, {"f": lambda q: calls.append(q) or ["a"]})
+    assert report.record.results[0].result.reason == "the system does not honour source_ids"
+    assert calls == ["two"]
+    taken = []
+
+    def careful(query, *, request):
+        taken.append(request.source_ids)
+        return ["a"]
+
+    assert evaluate(gold, {"f": careful}).record.results[0].result.status == "ok"
+    assert taken == [("s",), ()]
+
+
+def test_the_limit_is_the_variants_then_the_cases_then_the_calls():
+    gold = dataset_from_cases(
+        (case("c1", "one", ["a"], request={"limit": 3}), case("c2", "two", ["a"])), dataset_id="l"
+    )
+    seen = {"plain": [], "deep": []}
+
+    def depth(name):
+        return lambda query, limit: seen[name].append(limit) or []
+
+    evaluate(gold, {"plain": depth("plain"), "deep": (depth("deep"), {"limit": 50})}, limit=7)
+    assert seen == {"plain": [3, 7], "deep": [50, 50]}
+
+
+def test_repetitions_are_searched_and_averaged():
+    answers = iter([["a"], [], ["b"], ["b"], [], []] * 2)
+    report = evaluate(GOLD, {"good": lambda q: next(answers)}, repetitions=2, seed=7)
+    assert [(r.case_id, r.repetition, r.seed) for r in report.record.results] == [
+        (c, r, 7) for c in ("c1", "c2", "c3") for r in (0, 1)
+    ]
+    [mean] = [
+        row for row in report.record.aggregates if (row.measure, row.slice) == ("RR@10", "all")
+    ]
+    assert mean.n == 2
+
+
+def test_the_same_request_gives_the_same_bytes_outside_observed(tmp_path):
+    def written(folder):
+        evaluate(GOLD, {"good": good, "also": good}).save(tmp_path / folder)
+        document = json.loads((tmp_path / folder).read_text())
+        assert document["observed"].pop("latency_ms")
+        del document["observed"]
+        return canonical_json(document)
+
+    assert written("one.json") == written("two.json")
+
+
+def test_a_report_comes_back_as_it_was(tmp_path):
+    report = evaluate(GOLD, {"good": lambda q: [("a", "text"), ("b", "more")]})
+    path = report.save(tmp_path / "report.json")
+    assert load_report(tmp_path).record == report.record
+    assert load_report(path).save(tmp_path / "again.json").read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda text: text[:-10], "cut off"),
+        (lambda text: text.replace("evalnb-report@1", "evalnb-report@9"), "this version reads"),
+        (lambda text: "{}", "not a report"),
+        (lambda text: "[1]", "not a report"),
+        (lambda text: text.replace('"repetition":0', '"repetition":"0"', 1), "repetition"),
+    ],
+)
+def test_a_damaged_report_says_what_is_wrong(tmp_path, change, says):
+    path = evaluate(GOLD, {"good": good}).save(tmp_path / "report.json")
+    path.write_text(change(path.read_text()))
+    with pytest.raises(BadInputError, match=says):
+        load_report(path)
+
+
+def request(**fields):
+    return EvaluationRequest(variants=(Variant(name="v", system="s"),), **fields)
+
+
+def run(function, journal, **fields):
+    systems = {"s": system(function, version="1")}
+    return run_evaluation(GOLD, systems, request(**fields), journal=journal)
+
+
+def test_a_stopped_run_goes_on_where_it_was(tmp_path):
+    journal, calls = tmp_path / "journal.jsonl", []
+
+    def stops(query):
+        calls.append(query)
+        if query == "two" and calls.count("two") == 1:
+            raise KeyboardInterrupt
+        return ["a"]
+
+    with pytest.raises(KeyboardInterrupt):
+        run(stops, journal)
+    resumed = run(stops, journal)
+    assert calls == ["one", "two", "two", "three"]
+    assert resumed.observed.n_resumed == 1
+    assert not journal.exists()
+    whole = run(lambda q: ["a"], journal)
+    assert whole.results == resumed.results
+
+
+def test_a_torn_line_is_dropped_and_another_request_starts_anew(tmp_path):
+    journal, calls = tmp_path / "journal.jsonl", []
+
+    def stops(query):
+        calls.append(query)
+        if query == "three":
+            raise KeyboardInterrupt
+        return ["a"]
+
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            run(stops, journal)
+        journal.write_bytes(journal.read_bytes()[:-5])
+    assert calls == ["one", "two", "three", "two", "three"]
+    with pytest.raises(KeyboardInterrupt):
+        run(stops, journal, seed=1)
+    assert calls[5:] == ["one", "two", "three"]
+
+
+def test_an_unversioned_function_is_never_resumed(tmp_path):
+    journal, calls = tmp_path / "journal.jsonl", []
+
+    def stops(query):
+        calls.append(query)
+        if query == "two":
+            raise KeyboardInterrupt
+        return ["a"]
+
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            run_evaluation(GOLD, {"s": system(stops)}, request(), journal=journal)
+    assert calls == ["one", "two", "one", "two"]
+
+
+def test_progress_counts_every_search():
+    seen = []
+    run_evaluation(
+        GOLD,
+        {"s": system(good)},
+        request(),
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    assert seen == [(1, 3), (2, 3), (3, 3)]
