@@ -84,8 +84,8 @@ def evaluate(
     if baseline is not None:
         changes["baseline"] = baseline
     request = _changed(request, changes)
-    report = _run(gold, systems, request, out=out, max_searches=max_searches)
-    _finish(report, out=out, notebooks=notebooks, as_json=as_json)
+    report = run(gold, systems, request, out=out, max_searches=max_searches)
+    finish(report, out=out, notebooks=notebooks, as_json=as_json)
 
 
 def eval_retrieval(
@@ -133,7 +133,7 @@ def eval_retrieval(
         _leg_request(chosen, split=gold.cases[0].split if gold.cases else "development"),
         {"limit": top_k, "allow_unavailable": True},
     )
-    report = _run(
+    report = run(
         gold, {"workspace": opened}, request, out=out, max_searches=max_searches, scope=scope
     )
     if as_json:
@@ -220,7 +220,7 @@ def _changed(request: EvaluationRequest, changes: dict[str, Any]) -> EvaluationR
     return changed
 
 
-def _run(
+def run(
     gold: GoldDataset,
     systems: dict[str, SearchSystem],
     request: EvaluationRequest,
@@ -229,6 +229,7 @@ def _run(
     max_searches: int | None,
     scope: Scope | None = None,
 ) -> Report:
+    """Evaluate with a progress bar; with ``out``, keep a journal there to go on from."""
     from dataclasses import replace
 
     from evalnb.api import Report, progress_bar
@@ -254,7 +255,8 @@ def _run(
     return Report(record)
 
 
-def _finish(report: Report, *, out: Path | None, notebooks: bool, as_json: bool) -> None:
+def finish(report: Report, *, out: Path | None, notebooks: bool, as_json: bool) -> None:
+    """Write the folder, print the result, and leave with its exit status."""
     from evalnb.show.tables import report_text
 
     paths = {} if out is None else write_folder(report, out, notebooks=notebooks)
