@@ -14,6 +14,11 @@ from typer.core import TyperGroup
 
 # name: (module of evalnb.cli, first line of its help), in the order of the help
 COMMANDS = {
+    "demo": (
+        "demo",
+        "Ingest the Python language reference, compare ways to search it, write the report.",
+    ),
+    "lab": ("lab", "Open JupyterLab on a copy of the notebooks."),
     "evaluate": ("evaluate", "Evaluate variants over one split of a gold set."),
     "eval-retrieval": (
         "evaluate",
