@@ -15,6 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from rattler import MatchSpec
 
+PARTS = {"pydantic_core": "pydantic"}  # one library in two distributions, pinned to each other
 CONDA_NAMES = {"tantivy": "tantivy-py"}  # where conda-forge names a package differently
 
 
@@ -59,7 +60,7 @@ def third_party_imports(project_dir: Path) -> set[str]:
                 found.add(node.module.split(".")[0])
     foreign = found - sys.stdlib_module_names - {"evalnb"}
     homes = packages_distributions()
-    return {homes.get(name, [name])[0] for name in foreign}
+    return {PARTS.get(name, homes.get(name, [name])[0]) for name in foreign}
 
 
 def test_every_third_party_import_is_declared(
