@@ -1,1 +1,1 @@
-"""Readers of documents, one file per format."""
+"""Reading documents of every format into the workspace."""

@@ -1,0 +1,137 @@
+"""Reading what was named into the store: in batches, each written whole or not at all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from evalnb.workspace.chunking import Chunking
+from evalnb.workspace.documents import Admission, Extracted, admit
+from evalnb.workspace.ingest.markdown import read_markdown
+from evalnb.workspace.ingest.plain import read_plain
+from evalnb.workspace.ingest.reading import (
+    FoundFile,
+    Skipped,
+    UnreadableError,
+    find_files,
+    read_file,
+)
+from evalnb.workspace.ingest.records import read_records_file
+from evalnb.workspace.store import Store
+
+READERS: dict[str, Callable[[str, bytes], Extracted]] = {
+    ".md": read_markdown,
+    ".markdown": read_markdown,
+}
+RECORD_SUFFIXES = frozenset({".json", ".jsonl", ".ndjson"})
+CORPUS_NAMES = frozenset({"corpus.json", "corpus.jsonl"})  # a folder's own corpus, as in BEIR
+
+_BATCH_DOCUMENTS, _BATCH_CHARACTERS = 500, 8_000_000  # bounds what a stopped process loses
+
+Found = tuple[str, Extracted] | Skipped
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """What came in, and what did not."""
+
+    new: int
+    updated: int
+    unchanged: int
+    skipped: tuple[Skipped, ...]
+
+
+def ingest_paths(
+    store: Store,
+    paths: Iterable[Path],
+    *,
+    source_key: str,
+    chunking: Chunking,
+    progress: Progress | None = None,
+) -> Ingested:
+    """Read files, folders and records into the store; the caller holds the lock.
+
+    Raises
+    ------
+    NotFoundError
+        If a path is not there.
+    BadInputError
+        If a file of records is wrong, with its line; nothing of that file is written.
+    """
+    found = (item for path in paths for item in _read_path(path, source_key=source_key))
+    return ingest_documents(store, found, chunking=chunking, progress=progress)
+
+
+def ingest_documents(
+    store: Store,
+    found: Iterable[Found],
+    *,
+    chunking: Chunking,
+    progress: Progress | None = None,
+) -> Ingested:
+    """Write documents that were read, batch by batch."""
+    counts: Counter[Admission] = Counter()
+    skipped: list[Skipped] = []
+    for batch in _batches(_kept(found, skipped)):
+        with store.transaction() as db:
+            for source_key, document in batch:
+                counts[admit(db, source_key, document, chunking=chunking)] += 1
+        if progress is not None:
+            progress(len(batch))
+    return Ingested(counts["new"], counts["updated"], counts["unchanged"], skipped=tuple(skipped))
+
+
+def _kept(found: Iterable[Found], skipped: list[Skipped]) -> Iterator[tuple[str, Extracted]]:
+    for item in found:
+        if isinstance(item, Skipped):
+            skipped.append(item)
+        elif not item[1].text.strip():
+            skipped.append(Skipped(item[1].path, "it holds no text"))
+        else:
+            yield item
+
+
+def _batches(
+    documents: Iterable[tuple[str, Extracted]],
+) -> Iterator[list[tuple[str, Extracted]]]:
+    batch: list[tuple[str, Extracted]] = []
+    characters = 0
+    for item in documents:
+        batch.append(item)
+        characters += len(item[1].text)
+        if len(batch) >= _BATCH_DOCUMENTS or characters >= _BATCH_CHARACTERS:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
+
+
+def _read_path(root: Path, *, source_key: str) -> Iterator[Found]:
+    if root.is_file() and root.suffix.casefold() in RECORD_SUFFIXES:
+        yield from read_records_file(root, source_key=source_key)
+        return
+    names: set[str] = set()
+    for item in find_files(root):
+        if isinstance(item, Skipped):
+            yield item
+        elif item.path.name in CORPUS_NAMES:
+            yield from read_records_file(item.path, source_key=source_key)
+        elif item.name in names:
+            yield Skipped(item.name, "another file's path is the same once letters are composed")
+        else:
+            names.add(item.name)
+            yield _read_found(item, source_key)
+
+
+def _read_found(found: FoundFile, source_key: str) -> Found:
+    suffix = PurePosixPath(found.name).suffix.casefold()
+    if suffix in RECORD_SUFFIXES:
+        return Skipped(found.name, "data, not a document; name it to ingest records")
+    reader = READERS.get(suffix, read_plain)
+    try:
+        return source_key, reader(found.name, read_file(found.path))
+    except UnreadableError as error:
+        return Skipped(found.name, str(error))

@@ -1,0 +1,264 @@
+"""The workspace's SQLite file: sources, documents, revisions, extractions, units, snapshots.
+
+Rows are only ever added, apart from two pointers (a document's newest revision, the active
+snapshot) and a revision's dates, which every snapshot keeps a copy of. So a reader needs no lock:
+what a snapshot names never changes under it.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+from evalnb.errors import BadInputError, BusyError, IntegrityError, NotFoundError
+
+FILE_NAME = "workspace.sqlite"
+LOCK_NAME = "lock"
+SCHEMA_VERSION = 1
+APPLICATION_ID = 0x65766E62  # "evnb", so that another program's database is not taken for ours
+TIMEOUT_S = 30.0
+
+SCHEMA = """
+CREATE TABLE state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE sources (source_id TEXT PRIMARY KEY, key TEXT NOT NULL UNIQUE) WITHOUT ROWID;
+CREATE TABLE documents (
+    document_id TEXT PRIMARY KEY,
+    source_id TEXT NOT NULL REFERENCES sources,
+    path TEXT NOT NULL,
+    newest_revision_id TEXT REFERENCES revisions DEFERRABLE INITIALLY DEFERRED,
+    UNIQUE (source_id, path)
+) WITHOUT ROWID;
+CREATE TABLE revisions (
+    revision_id TEXT PRIMARY KEY,
+    document_id TEXT NOT NULL REFERENCES documents,
+    file_id TEXT NOT NULL,
+    bytes_sha256 TEXT NOT NULL,
+    title TEXT,
+    language TEXT,
+    effective_from TEXT,
+    effective_to TEXT
+) WITHOUT ROWID;
+CREATE INDEX revisions_of_document ON revisions (document_id);
+CREATE TABLE extractions (
+    extraction_id TEXT PRIMARY KEY,
+    revision_id TEXT NOT NULL REFERENCES revisions,
+    extractor TEXT NOT NULL,
+    modality TEXT NOT NULL,
+    headings TEXT NOT NULL,
+    payload_bytes INTEGER NOT NULL,
+    text TEXT NOT NULL
+);
+CREATE INDEX extractions_of_revision ON extractions (revision_id);
+CREATE TABLE units (
+    unit_id TEXT PRIMARY KEY,
+    extraction_id TEXT NOT NULL REFERENCES extractions,
+    start INTEGER NOT NULL,
+    end INTEGER NOT NULL,
+    heading TEXT NOT NULL,
+    text_sha256 TEXT NOT NULL,
+    text TEXT NOT NULL
+);
+CREATE TABLE chunks (
+    chunking TEXT NOT NULL,
+    extraction_id TEXT NOT NULL REFERENCES extractions,
+    unit_id TEXT NOT NULL REFERENCES units,
+    PRIMARY KEY (chunking, extraction_id, unit_id)
+) WITHOUT ROWID;
+CREATE TABLE chunked (
+    chunking TEXT NOT NULL,
+    extraction_id TEXT NOT NULL REFERENCES extractions,
+    PRIMARY KEY (chunking, extraction_id)
+) WITHOUT ROWID;
+CREATE TABLE identifiers (
+    identifier TEXT NOT NULL,
+    extraction_id TEXT NOT NULL REFERENCES extractions,
+    start INTEGER NOT NULL,  -- -1: declared for the document, stands nowhere in its text
+    end INTEGER NOT NULL,
+    PRIMARY KEY (identifier, extraction_id, start, end)
+) WITHOUT ROWID;
+CREATE TABLE snapshots (
+    snapshot_id TEXT PRIMARY KEY,
+    chunking TEXT NOT NULL,
+    units_sha256 TEXT NOT NULL,
+    n_units INTEGER NOT NULL,
+    n_documents INTEGER NOT NULL,
+    created_at TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE members (
+    snapshot_id TEXT NOT NULL REFERENCES snapshots,
+    extraction_id TEXT NOT NULL REFERENCES extractions,
+    revision_id TEXT NOT NULL REFERENCES revisions,
+    document_id TEXT NOT NULL REFERENCES documents,
+    source_id TEXT NOT NULL REFERENCES sources,
+    language TEXT,
+    effective_from TEXT,
+    effective_to TEXT,
+    newest INTEGER NOT NULL,
+    PRIMARY KEY (snapshot_id, extraction_id)
+) WITHOUT ROWID;
+"""
+
+
+class Store:
+    """One connection to a workspace's database.
+
+    Raises
+    ------
+    NotFoundError
+        If the folder holds no workspace.
+    BadInputError
+        If the file is another program's, or a newer evalnb's.
+    """
+
+    def __init__(self, folder: Path, *, write: bool = False) -> None:
+        self.path = folder / FILE_NAME
+        if not self.path.is_file() and not write:
+            raise _no_workspace(folder)
+        with self.explained():
+            self.db = sqlite3.connect(
+                self.path, timeout=TIMEOUT_S, isolation_level=None, check_same_thread=False
+            )
+        try:
+            with self.explained():
+                self._prepare(folder, write=write)
+        except BaseException:
+            self.db.close()
+            raise
+
+    def _prepare(self, folder: Path, *, write: bool) -> None:
+        version = self._value("PRAGMA user_version")
+        owner = self._value("PRAGMA application_id")
+        tables = self._value("SELECT count(*) FROM sqlite_master")
+        if version > SCHEMA_VERSION and owner == APPLICATION_ID:
+            raise BadInputError(
+                f"a newer evalnb wrote this workspace (schema {version}, this one reads up to "
+                f"{SCHEMA_VERSION})",
+                where=str(self.path),
+                remedy="upgrade evalnb, or ingest into another folder",
+            )
+        if tables and owner != APPLICATION_ID:
+            raise BadInputError(
+                "the database is not a workspace of evalnb",
+                where=str(self.path),
+                remedy="give another folder with --workspace",
+            )
+        if not tables and not write:  # whoever made it stopped before its first commit
+            raise _no_workspace(folder)
+        self.db.execute("PRAGMA foreign_keys = ON")
+        self.db.execute("PRAGMA cache_size = -65536")
+        if not write:
+            self.db.execute("PRAGMA query_only = ON")
+            return
+        self.db.execute("PRAGMA journal_mode = WAL")
+        if not tables:
+            with self.transaction():
+                for statement in SCHEMA.split(";\n"):
+                    self.db.execute(statement)
+                self.db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                self.db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+    def _value(self, sql: str) -> int:
+        return int(self.db.execute(sql).fetchone()[0])
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Write everything inside, or nothing."""
+        with self.explained():
+            self.db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.db
+                self.db.execute("COMMIT")
+            except BaseException:
+                if self.db.in_transaction:
+                    self.db.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turn SQLite's failures into errors that say what to do.
+
+        Raises
+        ------
+        BusyError
+            If another process kept the database locked.
+        OSError
+            If the disk is full or fails.
+        IntegrityError
+            If the file is damaged.
+        """
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                raise BusyError(
+                    "another process keeps the workspace locked", where=str(self.path)
+                ) from error
+            if code == sqlite3.SQLITE_FULL:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path)) from error
+            if code == sqlite3.SQLITE_IOERR:
+                raise OSError(errno.EIO, str(error), str(self.path)) from error
+            if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
+                raise PermissionError(errno.EACCES, str(error), str(self.path)) from error
+            raise
+        except sqlite3.DatabaseError as error:
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if code not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+                raise
+            raise IntegrityError(
+                f"the workspace's database is damaged: {error}",
+                where=str(self.path),
+                remedy="ingest the documents again into a new folder",
+            ) from error
+
+    def state(self, key: str) -> str | None:
+        """Return one of the workspace's pointers."""
+        row = self.db.execute("SELECT value FROM state WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.db.close()
+
+    def __enter__(self) -> Self:
+        """Use the store for a while."""
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        """Close the connection."""
+        self.close()
+
+
+@contextmanager
+def write_lock(folder: Path) -> Iterator[None]:
+    """Be the only process that changes the workspace; the lock ends with the process.
+
+    Raises
+    ------
+    BusyError
+        If another process changes it now.
+    """
+    with (folder / LOCK_NAME).open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BusyError(
+                "another process is changing the workspace",
+                where=str(folder),
+                remedy="wait until it has finished and try again; searching works meanwhile",
+            ) from None
+        yield
+
+
+def _no_workspace(folder: Path) -> NotFoundError:
+    return NotFoundError(
+        "there is no workspace here",
+        where=str(folder),
+        remedy=f"make one with: evalnb ingest PATH --workspace {folder}",
+    )
