@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
@@ -41,6 +42,13 @@ WORKSPACE_CHANNELS = SEED_CHANNELS | GRAPH_CHANNELS
 
 def _as_tuple(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
+
+
+def _as_date(value: object) -> object:
+    # Inside a list that became a tuple, pydantic no longer knows that the text came from JSON.
+    if isinstance(value, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", value, re.ASCII):
+        return dt.date.fromisoformat(value)
+    return value
 
 
 def check_id(value: str) -> str:
@@ -153,7 +161,7 @@ class QueryRequest(Record):
     source_ids: Ids = ()
     document_ids: Ids = ()
     revision_ids: Ids = ()
-    as_of: dt.date | None = None
+    as_of: Annotated[dt.date | None, BeforeValidator(_as_date)] = None
     image_asset_id: Id | None = None
     trace: bool = False
 
@@ -187,9 +195,14 @@ class Overrides(Record):
 
 
 class Configuration(Record):
-    """A system's own defaults: what a request that says nothing gets."""
+    """A system's own defaults: what a request that says nothing gets.
+
+    ``modes`` presets channels where the system's own names are not those of
+    :data:`MODE_CHANNELS`.
+    """
 
     mode: Mode | None = None
+    modes: dict[Mode, Channels] = {}
     limit: Limit = DEFAULT_LIMIT
     hints: Hints = Hints()
 
@@ -230,7 +243,8 @@ def resolve_controls(
         return next((value for value in values if value is not None), None)
 
     mode: Mode | None = first(overrides.mode, request.mode, configuration.mode)
-    channels = overrides.channels or (MODE_CHANNELS[mode] if mode else ())
+    presets = {**MODE_CHANNELS, **configuration.modes}
+    channels = overrides.channels or (presets[mode] if mode else ())
     preset_rerank = mode == "hybrid_rerank" and overrides.channels is None
     exact_only = first(overrides.exact_only, request.exact_only)
     if exact_only and not request.exact_identifiers:

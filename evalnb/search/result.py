@@ -61,7 +61,7 @@ class PageLocator(Record):
     type: Literal["page"] = "page"
     path: str
     page: PositiveInt
-    box: tuple[Finite, Finite, Finite, Finite] | None = None
+    box: Annotated[tuple[Finite, Finite, Finite, Finite] | None, BeforeValidator(_as_tuple)] = None
 
 
 class AssetLocator(Record):
