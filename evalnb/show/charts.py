@@ -166,7 +166,7 @@ def plot_differences(comparison: pd.DataFrame) -> Chart:
 
 
 def _difference_words(row: Any) -> str:
-    interval = format_interval(row.ci_low, row.ci_high, signed=True)
+    interval = format_interval(row.ci_low, row.ci_high)
     between = f" {interval}" if present(row.ci_low) is not None else ", no interval"
     return f"{one_line(str(row.candidate))} {format_difference(row.diff)}{between}, {row.verdict}"
 

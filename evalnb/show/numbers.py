@@ -50,16 +50,15 @@ def format_difference(value: object) -> str:
     return ("+" if (present(value) or 0) > 0 else "") + format_value(value)
 
 
-def format_interval(low: object, high: object, *, signed: bool = False) -> str:
+def format_interval(low: object, high: object) -> str:
     """Write a closed interval.
 
-    >>> format_interval(0.5, 0.75), format_interval(-0.1, 0.2, signed=True)
-    ('[0.500, 0.750]', '[-0.100, +0.200]')
+    >>> format_interval(0.5, 0.75), format_interval(-0.1, None)
+    ('[0.500, 0.750]', '-')
     """
     if present(low) is None or present(high) is None:
         return NOTHING
-    write = format_difference if signed else format_value
-    return f"[{write(low)}, {write(high)}]"
+    return f"[{format_value(low)}, {format_value(high)}]"
 
 
 def format_p(value: object) -> str:

@@ -65,14 +65,18 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     caption: str = ""
 
+    def kept(self) -> list[int]:
+        """Return the positions of the columns that say something in any row."""
+        return [
+            at
+            for at in range(len(self.columns))
+            if not self.rows or any(row[at].text not in {"", NOTHING} for row in self.rows)
+        ]
+
 
 def format_table(table: Table, *, indent: str = "") -> str:
     """Align a table as plain text; columns that are empty in every row are left out."""
-    kept = [
-        at
-        for at, column in enumerate(table.columns)
-        if not table.rows or any(row[at].text not in {"", NOTHING} for row in table.rows)
-    ]
+    kept = table.kept()
     columns = [table.columns[at] for at in kept]
     lines = [[column.header for column in columns]]
     lines += [[row[at].text for at in kept] for row in table.rows]
@@ -189,7 +193,7 @@ def comparison_table(comparison: pd.DataFrame, *, adjusted: bool = True) -> Tabl
             Cell(format_value(row.mean)),
             Cell(format_value(row.baseline_mean)),
             Cell(format_difference(row.diff)),
-            Cell(format_interval(row.ci_low, row.ci_high, signed=True)),
+            Cell(format_interval(row.ci_low, row.ci_high)),
             Cell(format_p(row.p_value)),
             Cell(format_p(row.p_adjusted) if adjusted else NOTHING),
             Cell(f"{row.wins:.0f}/{row.ties:.0f}/{row.losses:.0f}"),

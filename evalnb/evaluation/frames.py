@@ -1,0 +1,258 @@
+"""Long frames of a report with fixed columns: what charts, widgets and comparisons read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+from evalnb.evaluation.report import AggregateRow, CaseResult, EvaluationReport
+from evalnb.gold.cases import GoldCase
+from evalnb.measures.content import match_content
+from evalnb.measures.judgements import Judgements, judgements
+from evalnb.search.result import KINDS, Hit, Kind
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SCORE_COLUMNS = (
+    "variant",
+    "repetition",
+    "case_id",
+    "family_key",
+    "intent",
+    "language",
+    "split",
+    "weight",
+    "measure",
+    "k",
+    "kind",
+    "value",
+    "numerator",
+    "denominator",
+    "status",
+    "reason",
+)
+AGGREGATE_COLUMNS = tuple(AggregateRow.model_fields)
+ID_COLUMNS = tuple(f"{kind}_id" for kind in KINDS)
+HIT_COLUMNS = (
+    "variant",
+    "repetition",
+    "case_id",
+    "rank",
+    *ID_COLUMNS,
+    "grade",
+    "forbidden",
+    "matched",
+)
+LATENCY_COLUMNS = ("variant", "repetition", "case_id", "latency_ms")
+USAGE_COLUMNS = ("variant", "quantity", "n", "mean", "p50", "p95", "p99")
+_NULLABLE = {"k": "Int64", "grade": "Int64"}
+_FLOATS = (
+    "weight",
+    "value",
+    "numerator",
+    "denominator",
+    "latency_ms",
+    "mean",
+    "weighted_mean",
+    "micro",
+    "success_rate",
+    "mean_failed_zero",
+    "ci_low",
+    "ci_high",
+    "p50",
+    "p95",
+    "p99",
+)
+
+
+def scores_frame(report: EvaluationReport) -> pd.DataFrame:
+    """Return one row per variant, repetition, case and measure.
+
+    ``family_key`` is the case's own id where it names no family; ``value`` is NaN unless
+    ``status`` is ``ok``.
+    """
+    return _frame(SCORE_COLUMNS, _score_rows(report))
+
+
+def joined_scores_frame(reports: Sequence[EvaluationReport]) -> pd.DataFrame:
+    """Return the scores of several reports; a variant name already taken becomes ``name (2)``."""
+    import pandas as pd
+
+    taken: set[str] = set()
+    frames = []
+    for report in reports:
+        names = {}
+        for variant in report.variants:
+            name, n = variant.name, 1
+            while name in taken:
+                n += 1
+                name = f"{variant.name} ({n})"
+            names[variant.name] = name
+            taken.add(name)
+        frame = scores_frame(report)
+        frames.append(frame.assign(variant=frame["variant"].map(names)))
+    return pd.concat(frames, ignore_index=True) if frames else _frame(SCORE_COLUMNS, iter(()))
+
+
+def aggregates_frame(report: EvaluationReport) -> pd.DataFrame:
+    """Return one row per variant, slice and measure: the mean beside its counts."""
+    rows = ([getattr(row, name) for name in AGGREGATE_COLUMNS] for row in report.aggregates)
+    return _frame(AGGREGATE_COLUMNS, rows)
+
+
+def hits_frame(report: EvaluationReport) -> pd.DataFrame:
+    """Return one row per hit with its ids and what the gold says of it.
+
+    ``grade`` is missing where nobody judged the hit; ``forbidden`` counts a hit of any forbidden
+    ancestor; ``matched`` marks the hits that R, RR and Success count, duplicates included.
+    """
+    return _frame(HIT_COLUMNS, _hit_rows(report))
+
+
+def latency_frame(report: EvaluationReport) -> pd.DataFrame:
+    """Return the time of every search in ms; missing where it did not finish."""
+    times = report.observed.latency_ms
+    rows = (
+        [result.variant, result.repetition, result.case_id, time]
+        for result, time in zip_longest(report.results, times[: len(report.results)])
+    )
+    return _frame(LATENCY_COLUMNS, rows)
+
+
+def usage_frame(report: EvaluationReport) -> pd.DataFrame:
+    """Return what searches took: latency_ms, calls, tokens and cost, each with its n.
+
+    Quantiles are interpolated linearly. A quantity that no search reported has no row.
+    """
+    import numpy as np
+
+    found: dict[tuple[str, str], list[float]] = {}
+    times = zip_longest(report.results, report.observed.latency_ms[: len(report.results)])
+    for result, time in times:
+        usage = result.result.usage
+        amounts = {
+            "latency_ms": time,
+            "calls": usage.calls,
+            "tokens": usage.tokens,
+            "cost": usage.cost,
+        }
+        for quantity, amount in amounts.items():
+            if amount is not None:
+                found.setdefault((result.variant, quantity), []).append(float(amount))
+    rows = (
+        [*key, len(values), float(np.mean(values)), *np.quantile(values, [0.5, 0.95, 0.99])]
+        for key, values in found.items()
+    )
+    return _frame(USAGE_COLUMNS, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class HitLabel:
+    """What the gold says of one hit.
+
+    ``grade`` is None where it is unjudged; ``relevant`` is what R, RR and Success count.
+    """
+
+    grade: int | None
+    forbidden: bool
+    relevant: bool
+
+
+class Labels:
+    """The gold labels of one case as one system's hits meet them."""
+
+    def __init__(
+        self, case: GoldCase, kinds: tuple[Kind, ...], content_units: frozenset[str] | None
+    ) -> None:
+        self.case = case
+        self.kinds = kinds
+        self.judged: dict[Kind, Judgements] = {
+            kind: judgements(case, kind, content_units) for kind in kinds
+        }
+        self.forbidden = [(kind, ids) for kind in KINDS if (ids := set(case.forbidden.of(kind)))]
+        self.by_text = bool(case.content) and content_units is None
+
+    def of(self, hit: Hit) -> HitLabel:
+        """Label one hit."""
+        grade: int | None = None
+        relevant = False
+        for kind, judged in self.judged.items():
+            key = hit.ids.of(kind)
+            if key is not None and key in judged.grades:
+                grade = judged.grades[key] if grade is None else grade
+                relevant = relevant or key in judged.targets()
+        if not relevant and self.by_text and self.matches(hit):
+            grade, relevant = 1, True
+        forbidden = any(hit.ids.of(kind) in ids for kind, ids in self.forbidden)
+        return HitLabel(grade, forbidden, relevant)
+
+    def matches(self, hit: Hit) -> bool:
+        """Whether the hit's name and text match the case's content."""
+        return match_content(self.case, hit.document_name, hit.text) is not None
+
+
+def labels_of(report: EvaluationReport) -> dict[tuple[str, str], Labels]:
+    """Return the labels by variant and case."""
+    units = {variant.name: report.content_units.get(variant.system) for variant in report.variants}
+    return {
+        (name, case.case_id): Labels(
+            case,
+            report.kinds,
+            None if found is None or not case.content else frozenset(found.get(case.case_id, ())),
+        )
+        for name, found in units.items()
+        for case in report.cases
+    }
+
+
+def _score_rows(report: EvaluationReport) -> Iterator[list[Any]]:
+    cases = {case.case_id: case for case in report.cases}
+    for result in report.results:
+        case = cases[result.case_id]
+        head = [result.variant, result.repetition, case.case_id, case.family]
+        head += [case.intent, case.language, case.split, case.weight]
+        for score in result.scores:
+            yield [*head, *(getattr(score, name) for name in SCORE_COLUMNS[len(head) :])]
+
+
+def _hit_rows(report: EvaluationReport) -> Iterator[list[Any]]:
+    labels = labels_of(report)
+    for result in report.results:
+        mine = labels[result.variant, result.case_id]
+        for hit in result.result.hits:
+            label = mine.of(hit)
+            yield [
+                *_key(result),
+                hit.rank,
+                *(hit.ids.of(kind) for kind in KINDS),
+                label.grade,
+                label.forbidden,
+                label.relevant,
+            ]
+
+
+def _key(result: CaseResult) -> list[Any]:
+    return [result.variant, result.repetition, result.case_id]
+
+
+def _frame(columns: Sequence[str], rows: Iterator[list[Any]]) -> pd.DataFrame:
+    """Build a frame whose types do not depend on what happens to be missing in it."""
+    import pandas as pd
+
+    table = list(zip(*rows, strict=True)) or [()] * len(columns)
+    series = {}
+    for name, values in zip(columns, table, strict=True):
+        dtype: Any = _NULLABLE.get(name) or ("float64" if name in _FLOATS else None)
+        series[name] = pd.Series(list(values), dtype=dtype or _common(values))
+    return pd.DataFrame(series)
+
+
+def _common(values: Sequence[Any]) -> Any:
+    kinds = Counter(type(value) for value in values)
+    if set(kinds) == {bool}:
+        return "bool"
+    return "int64" if set(kinds) == {int} else "object"

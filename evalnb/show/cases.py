@@ -1,0 +1,374 @@
+"""One case as a reader wants to see it: what was asked, what was expected, what came back."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from evalnb.errors import NotFoundError
+from evalnb.evaluation.frames import HitLabel, Labels, labels_of
+from evalnb.evaluation.report import CaseResult, EvaluationReport
+from evalnb.gold.cases import GoldCase
+from evalnb.measures.content import match_content
+from evalnb.measures.judgements import ranking
+from evalnb.measures.scoring import ScoreRow
+from evalnb.search.result import KINDS, Candidates, Hit, Kind
+from evalnb.show.text import plural
+
+# Characters of a hit that a page shows; the report file has all of them.
+EXCERPT_LABELLED = 240
+EXCERPT_OTHER = 150
+LOST_SHOWN = 8  # relevant ids listed as not selected, per variant
+EXPECTED_SHOWN = 12
+
+Sign = Literal["relevant", "forbidden", "not relevant", "unjudged"]
+SIGNS: dict[Sign, str] = {"relevant": "✓", "forbidden": "✗", "not relevant": "–", "unjudged": "?"}
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A cut of a hit's text: pieces, each marked or not, and how much stands around them."""
+
+    pieces: tuple[tuple[str, bool], ...]
+    n_before: int = 0
+    n_after: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HitView:
+    """One hit with its label, and where the baseline had the same thing."""
+
+    rank: int
+    sign: Sign
+    grade: int | None
+    name: str
+    key: str
+    url: str | None
+    score: float | None
+    channels: tuple[tuple[str, int], ...]
+    moved: str
+    excerpt: Excerpt | None
+
+
+@dataclass(frozen=True, slots=True)
+class LostView:
+    """A relevant id that was not selected, and the rank each channel's candidates had it at."""
+
+    key: str
+    ranks: tuple[tuple[str, int | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VariantView:
+    """One variant's answer to one case; its first repetition is shown in full.
+
+    ``first_ranks`` holds the rank of the first relevant hit per repetition, None for a miss;
+    ``lost`` is None where the candidates were not recorded.
+    """
+
+    name: str
+    failure: str | None
+    first_ranks: tuple[int | None, ...]
+    scores: tuple[ScoreRow, ...]
+    hits: tuple[HitView, ...]
+    lost: tuple[LostView, ...] | None
+    decisions: tuple[str, ...] | None
+    duplicates_dropped: int
+
+    @property
+    def outcome(self) -> str:
+        """The rank of the first relevant hit, ``miss``, or ``n/a``; one per repetition."""
+        if self.failure is not None:
+            return "n/a"
+        ranks = ["miss" if rank is None else str(rank) for rank in self.first_ranks]
+        return ranks[0] if len(set(ranks)) == 1 else " / ".join(ranks)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseView:
+    """One case over all variants.
+
+    ``labelled`` says whether anything could be found at all; ``differences`` maps a candidate to
+    its difference to the baseline in the first compared measure, ``gains`` to the same with the
+    sign turned where lower is better.
+    """
+
+    case: GoldCase
+    labelled: bool
+    expected: tuple[str, ...]
+    forbidden: tuple[str, ...]
+    variants: tuple[VariantView, ...]
+    differences: Mapping[str, float]
+    gains: Mapping[str, float]
+
+
+def view_cases(
+    report: EvaluationReport,
+    *,
+    baseline: str = "",
+    differences: Mapping[str, Mapping[str, float]] | None = None,
+    case_ids: Collection[str] = (),
+) -> Iterator[CaseView]:
+    """View cases one by one, in the report's order.
+
+    Parameters
+    ----------
+    report
+        The report.
+    baseline
+        The variant whose ranks the others are set against; none if empty.
+    differences
+        candidate -> case_id -> difference.
+    case_ids
+        Only these; all if empty.
+
+    Raises
+    ------
+    NotFoundError
+        If one of ``case_ids`` is no case of the report.
+    """
+    known = {case.case_id for case in report.cases}
+    if unknown := sorted(set(case_ids) - known):
+        some = ", ".join(sorted(known)[:3])
+        raise NotFoundError(
+            f"the report has no case {unknown[0]!r}",
+            remedy=f"it has {plural(len(known), 'case')}, such as {some}",
+        )
+    wanted = set(case_ids) or known
+    labels = labels_of(report)
+    found: dict[str, dict[str, list[CaseResult]]] = defaultdict(lambda: defaultdict(list))
+    for result in report.results:
+        if result.case_id in wanted:
+            found[result.case_id][result.variant].append(result)
+    for case in report.cases:
+        if case.case_id not in wanted:
+            continue
+        results = found[case.case_id]
+        base = results.get(baseline)
+        before = _ranks(base[0]) if base else {}
+        mine = {variant: labels[variant, case.case_id] for variant in results}
+        yield CaseView(
+            case=case,
+            labelled=any(_has_targets(label) for label in mine.values()),
+            expected=tuple(describe_expected(case)),
+            forbidden=tuple(_ids_in_words(case, forbidden=True)),
+            variants=tuple(
+                _view_variant(
+                    report,
+                    repetitions,
+                    mine[variant],
+                    {} if variant == baseline else before,
+                    known_before=bool(base) and variant != baseline,
+                )
+                for variant, repetitions in results.items()
+            ),
+            differences={
+                candidate: rows[case.case_id]
+                for candidate, rows in (differences or {}).items()
+                if case.case_id in rows
+            },
+        )
+
+
+def describe_expected(case: GoldCase) -> Iterator[str]:
+    """Say in words what a case expects."""
+    for entry in case.content:
+        phrases = " or ".join(f"“{phrase}”" for phrase in entry.content_contains)
+        parts = [f"document named like “{entry.document}”"] if entry.document else []
+        parts += [f"text with {phrases}"] if phrases else []
+        yield ", ".join(parts)
+    yield from _ids_in_words(case, forbidden=False)
+    for span in case.spans:
+        quote = f": “{span.quote}”" if span.quote else ""
+        yield f"revision {span.revision_id} [{span.start}, {span.end}){quote}"
+    for path in case.paths:
+        yield f"path {' → '.join(path)}"
+    if case.references:
+        yield f"references {', '.join(case.references)}"
+
+
+def _ids_in_words(case: GoldCase, *, forbidden: bool) -> Iterator[str]:
+    for kind in KINDS:
+        grades = case.relevance(kind)
+        ids = (case.forbidden if forbidden else case.expected).of(kind)
+        words = [f"{key} (grade {grades[key]})" if key in grades else key for key in ids]
+        if not forbidden:
+            words += [f"{k} (grade {g})" for k, g in grades.items() if g > 0 and k not in ids]
+        if words:
+            more = len(words) - EXPECTED_SHOWN
+            listed = ", ".join(words[:EXPECTED_SHOWN]) + (f" and {more} more" if more > 0 else "")
+            yield f"{kind} {listed}"
+
+
+def _view_variant(
+    report: EvaluationReport,
+    repetitions: list[CaseResult],
+    labels: Labels,
+    before: Mapping[str, int],
+    *,
+    known_before: bool,
+) -> VariantView:
+    first = repetitions[0]
+    result = first.result
+    judged = [labels.of(hit) for hit in result.hits]
+    trace = result.trace.decisions if result.trace else result.decisions or None
+    return VariantView(
+        name=first.variant,
+        failure=(result.reason or "no reason given") if result.status != "ok" else None,
+        first_ranks=tuple(_first_rank(each, labels) for each in repetitions),
+        scores=first.scores,
+        hits=tuple(
+            _view_hit(hit, label, labels.case, before, known_before=known_before)
+            for hit, label in zip(result.hits, judged, strict=True)
+        ),
+        lost=_lost(report.candidates(first), result.hits, judged, labels),
+        decisions=None
+        if trace is None
+        else tuple(f"{step.step}: {step.detail or plural(len(step.ids), 'id')}" for step in trace),
+        duplicates_dropped=first.duplicates_dropped,
+    )
+
+
+def _first_rank(result: CaseResult, labels: Labels) -> int | None:
+    """Return the rank that the measures see: of distinct ids, not of hits."""
+    ranks = []
+    for kind, judged in labels.judged.items():
+        targets = judged.targets()
+        ids = ranking(result.result, kind).ids
+        ranks += [rank for rank, key in enumerate(ids, start=1) if key in targets][:1]
+    if not ranks and labels.by_text:
+        seen: dict[str, None] = {}
+        for hit in result.result.hits:
+            seen.setdefault(hit_key(hit))
+            if labels.matches(hit):
+                return len(seen)
+    return min(ranks, default=None)
+
+
+def hit_key(hit: Hit) -> str:
+    """Return the most specific id of a hit."""
+    ids = hit.ids
+    own = (ids.unit_id, ids.definition_id, ids.asset_id, ids.file_id, ids.document_id)
+    return next((key for key in own if key), ids.revision_id or ids.source_id or "")
+
+
+def _ranks(result: CaseResult) -> dict[str, int]:
+    ranks: dict[str, int] = {}
+    for hit in result.result.hits:
+        ranks.setdefault(hit_key(hit), hit.rank)
+    return ranks
+
+
+def _view_hit(
+    hit: Hit, label: HitLabel, case: GoldCase, before: Mapping[str, int], *, known_before: bool
+) -> HitView:
+    key = hit_key(hit)
+    moved = ""
+    if known_before:
+        was = before.get(key)
+        moved = "new" if was is None else "" if was == hit.rank else f"was {was}"
+    url = hit.metadata.get("url")
+    spans = _spans(hit, label, case)
+    size = EXCERPT_LABELLED if spans or label.relevant or label.forbidden else EXCERPT_OTHER
+    return HitView(
+        rank=hit.rank,
+        sign=_sign(label),
+        grade=label.grade,
+        name=hit.document_name or key,
+        key=key,
+        url=url if isinstance(url, str) else None,
+        score=hit.score,
+        channels=tuple((name, at.rank) for name, at in hit.channels.items()),
+        moved=moved,
+        excerpt=cut_excerpt(hit.text, spans, size) if hit.text else None,
+    )
+
+
+def _sign(label: HitLabel) -> Sign:
+    if label.forbidden:
+        return "forbidden"
+    if label.relevant:
+        return "relevant"
+    return "unjudged" if label.grade is None else "not relevant"
+
+
+def _spans(hit: Hit, label: HitLabel, case: GoldCase) -> list[tuple[int, int]]:
+    """Return what of a hit's text the gold asks for: matched phrases and expected spans."""
+    spans = list(match_content(case, hit.document_name, hit.text) or ()) if label.relevant else []
+    if hit.span and hit.text:
+        for gold in case.spans:
+            if gold.revision_id == hit.ids.revision_id:
+                start = max(gold.start, hit.span.start) - hit.span.start
+                end = min(gold.end, hit.span.end) - hit.span.start
+                if start < end:
+                    spans.append((start, end))
+    return spans
+
+
+def cut_excerpt(text: str, spans: list[tuple[int, int]], size: int = EXCERPT_LABELLED) -> Excerpt:
+    """Cut a text to ``size`` characters around its first span, and mark the spans in it.
+
+    >>> cut_excerpt("one two three", [(4, 7)])
+    Excerpt(pieces=(('one ', False), ('two', True), (' three', False)), n_before=0, n_after=0)
+    """
+    start, end = 0, len(text)
+    if len(text) > size:
+        first = min(spans, default=(0, 0))
+        start = max(0, min(first[0] - size // 3, len(text) - size))
+        end = min(len(text), start + size)
+    pieces = []
+    at = start
+    for span in sorted(spans):
+        low, high = max(span[0], at), min(span[1], end)
+        if low >= high:
+            continue
+        if at < low:
+            pieces.append((text[at:low], False))
+        pieces.append((text[low:high], True))
+        at = high
+    if at < end:
+        pieces.append((text[at:end], False))
+    return Excerpt(tuple(pieces), start, len(text) - end)
+
+
+def _has_targets(labels: Labels) -> bool:
+    return bool(labels.case.content) or any(j.targets() for j in labels.judged.values())
+
+
+def _lost(
+    candidates: Mapping[str, Candidates],
+    hits: tuple[Hit, ...],
+    judged: list[HitLabel],
+    labels: Labels,
+) -> tuple[LostView, ...] | None:
+    """Find where the relevant ids stood that were not selected.
+
+    Candidates of one kind say nothing about labels of another, so those are passed over.
+    """
+    if not candidates:
+        return None
+    places = {
+        channel: {key: rank for rank, key in enumerate(listed.ids, start=1)}
+        for channel, listed in candidates.items()
+    }
+    kind = _candidate_kind(places, hits, labels.kinds)
+    if kind is None:
+        return ()
+    shown = {hit.ids.of(kind) for hit, label in zip(hits, judged, strict=True) if label.relevant}
+    targets = sorted(labels.judged[kind].targets() - shown)
+    found = [
+        LostView(key, tuple((channel, ranks.get(key)) for channel, ranks in places.items()))
+        for key in targets
+    ]
+    found.sort(key=lambda lost: min((r for _, r in lost.ranks if r), default=10**9))
+    return tuple(found[:LOST_SHOWN])
+
+
+def _candidate_kind(
+    places: Mapping[str, Mapping[str, int]], hits: tuple[Hit, ...], kinds: tuple[Kind, ...]
+) -> Kind | None:
+    """Tell which labelled kind the candidates are: the one whose ids they share with the hits."""
+    known = {key for ranks in places.values() for key in ranks}
+    return next((kind for kind in kinds if any(hit.ids.of(kind) in known for hit in hits)), None)

@@ -1,0 +1,119 @@
+"""Export a finished notebook as one page with the same head, style and script as a report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from evalnb.errors import BadInputError
+from evalnb.show.html import foot_html, head_html, write_page
+from evalnb.show.parameters import PARAMETERS_TAG
+from evalnb.show.text import plural
+
+HIDE_INPUT_TAG = "hide-input"
+OUTPUT_SHOWN = 20_000  # characters of one printed output; the notebook beside the page has all
+_HEAD, _TAIL = 12_000, 6_000
+# What a page without foreign scripts cannot show; each has a plainer form beside it.
+_SCRIPTED = (
+    "application/javascript",
+    "application/vnd.jupyter.widget-view+json",
+    "text/vnd.mermaid",
+)
+
+
+def export_html(ipynb: str | Path, html: str | Path) -> Path:
+    """Write a notebook as one page that loads nothing and runs nothing but the filter.
+
+    The parameters cell is left out and cells tagged ``hide-input`` show their output alone; the
+    injected parameters stay, as provenance. A long printed output keeps its head and tail.
+
+    Raises
+    ------
+    BadInputError
+        If the file is no notebook.
+    NotebookError
+        If an output would load or run something; nothing is written.
+    """
+    from nbconvert.exporters import HTMLExporter
+    from traitlets.config import Config
+
+    source = Path(ipynb)
+    notebook = _read(source)
+    title = str(notebook.metadata.get("title") or _heading(notebook) or source.stem)
+    exporter = HTMLExporter(
+        template_name="evalnb",
+        extra_template_basedirs=[str(Path(__file__).parent / "templates")],
+        exclude_input_prompt=True,
+        exclude_output_prompt=True,
+        exclude_anchor_links=True,
+        config=Config(
+            TagRemovePreprocessor={
+                "enabled": True,
+                "remove_cell_tags": {PARAMETERS_TAG},
+                "remove_input_tags": {HIDE_INPUT_TAG},
+            }
+        ),
+    )
+    page, _ = exporter.from_notebook_node(
+        notebook, resources={"evalnb": {"head": head_html(title), "foot": foot_html()}}
+    )
+    return write_page(Path(html), page)
+
+
+def _read(path: Path) -> Any:
+    import nbformat
+
+    try:
+        notebook = nbformat.read(path, as_version=4)
+    except Exception as error:  # nbformat raises what its parser and schema happen to raise
+        raise BadInputError(f"this is no notebook: {error}", where=str(path)) from error
+    notebook.metadata.pop("widgets", None)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [_plain(output) for output in _merged(cell.outputs)]
+    return notebook
+
+
+def _heading(notebook: Any) -> str | None:
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown" and cell.source.startswith("# "):
+            return str(cell.source.partition("\n")[0][2:].strip())
+    return None
+
+
+def _merged(outputs: list[Any]) -> list[Any]:
+    """Join neighbouring pieces of one stream; a busy cell leaves thousands."""
+    merged: list[Any] = []
+    for output in outputs:
+        last = merged[-1] if merged else None
+        if last is not None and output.output_type == last.output_type == "stream":
+            if output.name == last.name:
+                last["pieces"].append(output.text)
+                continue
+        if output.output_type == "stream":
+            output["pieces"] = [output.text]
+        merged.append(output)
+    for output in merged:
+        if output.output_type == "stream":
+            output.text = shorten_output("".join(output.pop("pieces")))
+    return merged
+
+
+def _plain(output: Any) -> Any:
+    data = output.get("data", {})
+    for mimetype in _SCRIPTED:
+        data.pop(mimetype, None)
+    if isinstance(data.get("text/plain"), str):
+        data["text/plain"] = shorten_output(data["text/plain"])
+    return output
+
+
+def shorten_output(text: str) -> str:
+    """Keep the head and tail of a long printed output, and count what is left out."""
+    if len(text) <= OUTPUT_SHOWN:
+        return text
+    head = text[:_HEAD].rpartition("\n")[0] or text[:_HEAD]
+    tail = text[-_TAIL:].partition("\n")[2] or text[-_TAIL:]
+    middle = text[len(head) : len(text) - len(tail)]
+    left_out = f"{plural(len(middle), 'character')}, {plural(middle.count(chr(10)), 'line')}"
+    return f"{head}\n[{left_out} left out; the notebook beside this page has them]\n{tail}"

@@ -1,0 +1,323 @@
+"""Run notebooks so that only a finished one ever carries the final name.
+
+papermill's exit code and the record it saves are both known to call unfinished runs complete, so
+neither is believed alone. A notebook is published if every code cell ran, none failed, the record
+is closed and the process ended well; anything else is kept under ``failed/`` and raised.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from evalnb.errors import BadInputError, NotebookError, NotFoundError
+from evalnb.evaluation.canonical import write_atomically
+from evalnb.gold.bundled import bundled_notebook
+from evalnb.show.export import export_html
+from evalnb.show.parameters import check_parameters, declared_parameters
+from evalnb.show.text import one_line
+
+__all__ = ["build_report_folder", "export_html", "run_notebook", "safe_file_name"]
+
+TIMEOUT_S = 600.0
+REPORT_NOTEBOOKS = ("variant_report", "case_drilldown")
+_GRACE_S = 3.0  # between asking a process to end and ending it
+_LOOK_S = 0.5  # how often the kernel's processes are listed while it runs
+_ERROR_TAG = "papermill-error-cell-tag"
+
+
+def build_report_folder(
+    report_path: str | Path,
+    out: str | Path,
+    *,
+    notebooks: Sequence[str] = REPORT_NOTEBOOKS,
+    baseline: str = "",
+    timeout_s: float = TIMEOUT_S,
+) -> list[Path]:
+    """Run the report notebooks over a saved report, and export each to HTML beside it.
+
+    Parameters
+    ----------
+    report_path
+        A report file, or the folder that holds a report.json.
+    out
+        The folder; notebooks refer to the report by its path from there.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no report or no notebook of that name.
+    NotebookError
+        If one does not finish; what was published before stays.
+    """
+    report, folder = Path(report_path), Path(out)
+    report = report / "report.json" if report.is_dir() else report
+    if not report.is_file():
+        raise NotFoundError(
+            "no report here", where=str(report), remedy="evalnb evaluate ... --out DIR writes one"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    parameters = {"report_path": os.path.relpath(report, folder), "baseline": baseline}
+    written = []
+    for name in notebooks:
+        finished = run_notebook(name, folder, parameters, timeout_s=timeout_s)
+        written += [finished, export_html(finished, finished.with_suffix(".html"))]
+    return written
+
+
+def run_notebook(
+    name_or_path: str | Path,
+    out_dir: str | Path,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    timeout_s: float = TIMEOUT_S,
+) -> Path:
+    """Run a notebook in a fresh kernel, and publish it only if it finished.
+
+    Parameters
+    ----------
+    name_or_path
+        The name of a notebook that travels with evalnb, or the path of an ``.ipynb`` file.
+    out_dir
+        The folder that gets ``NAME.ipynb``; it is the notebook's working directory.
+    parameters
+        Values for parameters that the notebook declares, of the declared types.
+    timeout_s
+        Seconds for the whole run.
+
+    Returns
+    -------
+    Path
+        The published notebook.
+
+    Raises
+    ------
+    BadInputError
+        If a parameter is unknown or does not fit; no kernel was started.
+    NotebookError
+        If it did not finish; the message names the cell, and the partial notebook lies in
+        ``failed/``.
+    """
+    path = _locate(name_or_path)
+    notebook = _read(path)
+    checked = check_parameters(
+        declared_parameters(notebook, where=str(path)), parameters or {}, where=str(path)
+    )
+    folder = Path(out_dir)
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / f"{path.stem}.ipynb"
+    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".running-", suffix=".ipynb")
+    os.close(handle)
+    job = {
+        "notebook": str(path.resolve()),
+        "output": str(Path(temporary).resolve()),
+        "parameters": checked,
+        "kernel": notebook.get("metadata", {}).get("kernelspec", {}).get("name") or "python3",
+        "folder": str(folder.resolve()),
+    }
+    try:
+        status, complaint = _run_child(job, timeout_s)
+        partial = _saved(Path(temporary))
+        fault = _fault(partial, status, complaint, timeout_s)
+        if partial is not None:
+            _forget_places(partial, path, target)
+        if fault is None:
+            assert partial is not None
+            write_atomically(target, _written(partial))
+            return target
+        evidence = folder / "failed" / target.name
+        if partial is not None:
+            write_atomically(evidence, _written(partial))
+        raise NotebookError(
+            f"{path.name} did not finish: {fault}",
+            where=str(evidence) if partial is not None else None,
+            remedy="the notebook as far as it ran is kept there" if partial is not None else None,
+        )
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+
+
+def safe_file_name(name: str) -> str:
+    """Encode any text as a file name, without collisions.
+
+    >>> safe_file_name("a/b"), safe_file_name("a_b"), safe_file_name("../x"), safe_file_name("ü")
+    ('a~2Fb', 'a_b', '~2E.~2Fx', '~C3~BC')
+    """
+    encoded = quote(name, safe="").replace("~", "~7E").replace("%", "~")
+    if encoded.startswith("."):
+        encoded = "~2E" + encoded[1:]
+    if len(encoded) <= 200:
+        return encoded or "~"
+    import hashlib
+
+    return encoded[:160] + "~" + hashlib.sha256(name.encode()).hexdigest()[:32]
+
+
+def _locate(name_or_path: str | Path) -> Path:
+    path = Path(name_or_path)
+    if path.suffix != ".ipynb":
+        return bundled_notebook(str(name_or_path))
+    if not path.is_file():
+        raise NotFoundError("there is no such notebook", where=str(path))
+    return path
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise BadInputError(f"this is no notebook: {error}", where=str(path)) from None
+    if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
+        raise BadInputError("this is no notebook: it has no list of cells", where=str(path))
+    return notebook
+
+
+def _run_child(job: Mapping[str, Any], timeout_s: float) -> tuple[int | None, str]:
+    """Run the child to its end or its time.
+
+    Returns
+    -------
+    tuple
+        Its exit status, None if its time was up, and the last line that it complained with.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="evalnb-jupyter-") as home,
+        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr,
+    ):
+        child = subprocess.Popen(
+            [sys.executable, "-m", "evalnb.show.kernel_run"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            env=_environment(home),
+            start_new_session=True,  # Ctrl-C reaches us alone, and we end the child
+            text=True,
+        )
+        family: dict[int, Any] = {}
+        try:
+            assert child.stdin is not None
+            child.stdin.write(json.dumps(job))
+            child.stdin.close()
+            status = _wait(child, family, time.monotonic() + timeout_s)
+        finally:
+            _end(child, family)
+        stderr.seek(0)
+        lines = [line for line in stderr.read().splitlines() if line.strip()]
+    return status, one_line(lines[-1], 300) if lines else ""
+
+
+def _environment(home: str) -> dict[str, str]:
+    """Keep a user's kernels, settings and start-up files out of the run."""
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in {"JUPYTER_PATH", "JUPYTER_PREFER_ENV_PATH", "JUPYTER_CONFIG_PATH"}
+    }
+    own = str(Path(__file__).resolve().parents[2])
+    places = [own, *filter(None, [environment.get("PYTHONPATH")])]
+    return environment | {
+        "PYTHONPATH": os.pathsep.join(places),
+        "JUPYTER_CONFIG_DIR": f"{home}/config",
+        "JUPYTER_DATA_DIR": f"{home}/data",
+        "JUPYTER_RUNTIME_DIR": f"{home}/runtime",
+        "IPYTHONDIR": f"{home}/ipython",
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    }
+
+
+def _wait(child: subprocess.Popen[str], family: dict[int, Any], deadline: float) -> int | None:
+    import psutil
+
+    while True:
+        # The kernel has a session of its own: it is known only while its parent lives.
+        try:
+            family.update({p.pid: p for p in psutil.Process(child.pid).children(recursive=True)})
+        except psutil.NoSuchProcess:
+            pass
+        left = deadline - time.monotonic()
+        try:
+            return child.wait(max(0.0, min(_LOOK_S, left)))
+        except subprocess.TimeoutExpired:
+            if left <= 0:
+                return None
+
+
+def _end(child: subprocess.Popen[str], family: dict[int, Any]) -> None:
+    """End the child and everything it started, first asking, then not."""
+    import psutil
+
+    if child.poll() is None:
+        child.terminate()
+        try:
+            child.wait(_GRACE_S)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+    for process in family.values():
+        try:
+            process.kill()
+        except psutil.NoSuchProcess:
+            continue
+    psutil.wait_procs(list(family.values()), timeout=_GRACE_S)
+
+
+def _saved(path: Path) -> dict[str, Any] | None:
+    """Read what the child saved; None if it did not come so far."""
+    try:
+        return _read(path)
+    except BadInputError:
+        return None
+
+
+def _fault(
+    notebook: dict[str, Any] | None, status: int | None, complaint: str, timeout_s: float
+) -> str | None:
+    """Say why a run does not count as finished; None if it does."""
+    cells = [] if notebook is None else list(_code_cells(notebook))
+    for place, cell in cells:
+        for output in cell.get("outputs", []):
+            if output.get("output_type") == "error":
+                return f"{place} raised {output.get('ename')}: {one_line(output.get('evalue', ''), 300)}"
+    if status is None:
+        running = [
+            p for p, c in cells if c["metadata"].get("papermill", {}).get("status") == "running"
+        ]
+        who = running[0] if running else "the kernel's start"
+        return f"{who} was not done when the {timeout_s:g} s of the run were over"
+    if status != 0:
+        return f"exit status {status}{': ' + complaint if complaint else ''}"
+    if notebook is None:
+        return "nothing was saved"
+    for place, cell in cells:
+        if "".join(cell.get("source", "")).strip() and cell.get("execution_count") is None:
+            return f"{place} did not run"
+    record = notebook.get("metadata", {}).get("papermill", {})
+    marked = any(_ERROR_TAG in c.get("metadata", {}).get("tags", []) for c in notebook["cells"])
+    if marked or record.get("exception") or not record.get("end_time"):
+        return "its record is not that of a finished run"
+    return None
+
+
+def _code_cells(notebook: dict[str, Any]) -> Iterable[tuple[str, dict[str, Any]]]:
+    code = [cell for cell in notebook["cells"] if cell.get("cell_type") == "code"]
+    for number, cell in enumerate(code, start=1):
+        first = "".join(cell.get("source", "")).strip().partition("\n")[0]
+        yield f"code cell {number} ({one_line(first, 60)})", cell
+
+
+def _forget_places(notebook: dict[str, Any], source: Path, target: Path) -> None:
+    """Leave names in a notebook's record, not the paths of this machine."""
+    record = notebook.get("metadata", {}).get("papermill", {})
+    record.update(input_path=source.name, output_path=target.name)
+
+
+def _written(notebook: dict[str, Any]) -> bytes:
+    return (json.dumps(notebook, ensure_ascii=False, indent=1) + "\n").encode()

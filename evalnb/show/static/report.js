@@ -1,0 +1,60 @@
+(() => {
+  "use strict";
+  const cases = [...document.querySelectorAll("details.case")];
+  const bar = document.querySelector(".filter");
+
+  // The words of each case are read when somebody first types, not when the page opens.
+  let words = null;
+  const text = (i) => {
+    words = words || cases.map((c) => c.textContent.normalize("NFKC").toLowerCase());
+    return words[i];
+  };
+
+  const show = () => {
+    const [query, state, variant] = ["q", "state", "variant"].map((name) => {
+      const field = bar.querySelector(`[name=${name}]`);
+      return field ? field.value : "";
+    });
+    const wanted = query.normalize("NFKC").toLowerCase().trim();
+    const token = state && variant ? `${state}:${variant}` : state;
+    let n = 0;
+    cases.forEach((c, i) => {
+      const fits =
+        (!token || c.dataset.s.split(" ").includes(token)) &&
+        (!wanted || text(i).includes(wanted));
+      c.hidden = !fits;
+      n += fits;
+    });
+    bar.querySelector("output").textContent = `${n} of ${cases.length} shown`;
+  };
+
+  const follow = () => {
+    let id = location.hash.slice(1);
+    try {
+      id = decodeURIComponent(id);
+    } catch {
+      return;
+    }
+    const target = document.getElementById(id);
+    if (target && target.matches("details.case")) {
+      target.hidden = false;
+      target.open = true;
+      target.scrollIntoView();
+      target.querySelector("summary").focus({ preventScroll: true });
+    }
+  };
+
+  if (bar && cases.length) {
+    bar.hidden = false;
+    bar.addEventListener("input", show);
+    bar.addEventListener("submit", (event) => event.preventDefault());
+    bar.querySelector("button").addEventListener("click", () => {
+      const shown = cases.filter((c) => !c.hidden);
+      const open = shown.some((c) => !c.open);
+      shown.forEach((c) => { c.open = open; });
+    });
+    show();
+  }
+  addEventListener("hashchange", follow);
+  follow();
+})();
