@@ -163,14 +163,23 @@ def _admit_variant(
     allow_unavailable: bool,
 ) -> list[Job]:
     jobs = []
+    plain: Controls | None = None
     checked: dict[str, str | None] = {}
+    refusals: dict[int, str | None] = {}  # by the identity of controls that several jobs share
     for case in cases:
-        controls = _resolve(case, variant, capabilities)
-        refusal = _unmet_restriction(case.request, controls, scope, capabilities)
-        key = controls.model_dump_json()
-        if key not in checked:
-            checked[key] = _refusal(variant, system, controls, allow_unavailable=allow_unavailable)
-        jobs.append(Job(variant, case, controls, refusal or checked[key]))
+        controls = plain if case.request.model_fields_set == {"query"} else None
+        if controls is None:
+            controls = _resolve(case, variant, capabilities)
+            if case.request.model_fields_set == {"query"}:
+                plain = controls
+            key = controls.model_dump_json()
+            if key not in checked:
+                checked[key] = _refusal(
+                    variant, system, controls, allow_unavailable=allow_unavailable
+                )
+            refusals[id(controls)] = checked[key]
+        unmet = _unmet_restriction(case.request, controls, scope, capabilities)
+        jobs.append(Job(variant, case, controls, unmet or refusals[id(controls)]))
     return jobs
 
 

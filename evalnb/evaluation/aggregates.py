@@ -53,19 +53,25 @@ def aggregate(
             rows[key][result.case_id].append(score)
             if score.status == "ok" and score.reason:
                 notes[key].add(score.reason)
+    slices = {case.case_id: tuple(slices_of(case)) for case in cases}
     found = []
     for key, per_case in rows.items():
         scores = [average(by_id[case_id], given) for case_id, given in per_case.items()]
         note = min(notes[key]) if len(notes[key]) == 1 and key[1] not in MICRO else ""
-        for name, members in _slices(scores):
+        for name, members in _sliced(scores, slices):
             found.append(_row(key, name, members, note))
     return tuple(found)
 
 
 def average(case: GoldCase, repetitions: list[ScoreRow]) -> CaseScore:
     """Average a case's repetitions; it takes the worst status among them."""
-    status = max((row.status for row in repetitions), key=_WORST.__getitem__)
     n = len(repetitions)
+    if n == 1:
+        only = repetitions[0]
+        return CaseScore(
+            case, only.status, only.value or 0.0, only.numerator or 0.0, only.denominator or 0.0
+        )
+    status = max((row.status for row in repetitions), key=_WORST.__getitem__)
     if status != "ok":
         return CaseScore(case, status, 0.0, 0.0, 0.0)
     return CaseScore(
@@ -88,10 +94,12 @@ def slices_of(case: GoldCase) -> Iterator[str]:
         yield f"tag:{key}={value}"
 
 
-def _slices(scores: list[CaseScore]) -> Iterable[tuple[str, list[CaseScore]]]:
+def _sliced(
+    scores: list[CaseScore], slices: dict[str, tuple[str, ...]]
+) -> Iterable[tuple[str, list[CaseScore]]]:
     members: dict[str, list[CaseScore]] = defaultdict(list)
     for score in scores:
-        for name in slices_of(score.case):
+        for name in slices[score.case.case_id]:
             members[name].append(score)
     return sorted(members.items(), key=lambda item: (item[0] != "all", item[0]))
 

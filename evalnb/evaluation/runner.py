@@ -215,6 +215,7 @@ class _Run:
             limit=job.controls.limit,
             content_units=None if units is None else frozenset(units),
             extractions=check.owners(result) if check else None,
+            kinds=self.admission.capabilities[name].kinds,
         )
         return Finished(
             CaseResult.model_construct(

@@ -96,8 +96,9 @@ class Hit(Record):
     span: Span | None = None
     locator: Locator | None = None
     score: Finite | None = None
-    channels: dict[str, ChannelRank] = {}
-    metadata: dict[str, Scalar] = {}
+    # A factory, as pydantic would copy a literal default deeply for each of many hits.
+    channels: dict[str, ChannelRank] = Field(default_factory=dict)
+    metadata: dict[str, Scalar] = Field(default_factory=dict)
 
 
 class Excerpt(Record):
@@ -189,6 +190,6 @@ class QueryResult(Record):
     status: Literal["ok", "unavailable"] = "ok"
     reason: str | None = None
     n_returned: NonNegativeInt | None = None
-    candidates: dict[str, Candidates] = {}
+    candidates: dict[str, Candidates] = Field(default_factory=dict)
     rerank_scores: Candidates | None = None
     trace: Trace | None = None

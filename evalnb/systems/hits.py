@@ -11,8 +11,10 @@ from numbers import Real
 from operator import index
 from typing import Any, NamedTuple, SupportsIndex, cast
 
+from pydantic import ValidationError
+
 from evalnb.errors import SearchFailedError
-from evalnb.search.request import Scalar, check_id
+from evalnb.search.request import Scalar
 from evalnb.search.result import Hit, Identities, QueryResult
 
 MOST_HITS = 10_000  # an endless generator must not fill the memory
@@ -21,13 +23,19 @@ _ID_KEYS = ("id", "id_", "node_id", "doc_id", "document_id")
 _TEXT_KEYS = ("text", "page_content", "content")
 
 
-def parse_hits(returned: object, *, limit: int) -> QueryResult:
+def parse_hits(returned: object, *, limit: int, numbered: bool = True) -> QueryResult:
     """Read what a search function returned, in its own order; scores never re-sort it.
 
     Each item may be an id, (id, score), (id, text), a dict with id, text, document, score and
     metadata, an object with page_content or text, id and metadata, or such an object with a score
     beside it. The id is the document's, and the unit's when text is given; several chunks with
     one id become ``id#1``, ``id#2``. Hits past the limit are counted and left out.
+
+    Parameters
+    ----------
+    numbered
+        Without it, chunks keep the id they came with, and one without an id of its own has no unit
+        id: for a caller who tells chunks of several lists apart.
 
     Raises
     ------
@@ -45,7 +53,7 @@ def parse_hits(returned: object, *, limit: int) -> QueryResult:
         )
     items = list(islice(returned, MOST_HITS))
     found = [_parse_item(item, rank) for rank, item in enumerate(items[:limit], 1)]
-    chunks = Counter(p.key for p in found if p.text is not None)
+    chunks = Counter(parsed.key for parsed in found if parsed.text is not None)
     seen: Counter[str] = Counter()
     hits = []
     for rank, parsed in enumerate(found, 1):
@@ -54,25 +62,34 @@ def parse_hits(returned: object, *, limit: int) -> QueryResult:
             seen[parsed.key] += 1
             several = chunks[parsed.key] > 1
             unit = f"{parsed.key}#{seen[parsed.key]}" if several else parsed.key
-        hits.append(
-            Hit(
-                rank=rank,
-                kind="document" if unit is None else "unit",
-                ids=Identities(document_id=parsed.document, unit_id=unit),
-                document_name=parsed.name,
-                text=parsed.text,
-                text_sha256=None if parsed.text is None else _sha256(parsed.text),
-                score=parsed.score,
-                metadata=parsed.metadata,
-            )
-        )
+        hits.append(_hit(rank, parsed, unit))
     return QueryResult(hits=tuple(hits), n_returned=len(items))
+
+
+def _hit(rank: int, parsed: _Parsed, unit: str | None) -> Hit:
+    text = parsed.text
+    try:
+        ids = Identities(document_id=parsed.document, unit_id=unit)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+        raise SearchFailedError(f"the id of result {rank}: {problem}") from None
+    return Hit(
+        rank=rank,
+        kind="document" if unit is None else "unit",
+        ids=ids,
+        document_name=parsed.name,
+        text=text,
+        text_sha256=None if text is None else _sha256(text),
+        score=parsed.score,
+        metadata=parsed.metadata,
+    )
 
 
 class _Parsed(NamedTuple):
     key: str
     document: str
     name: str
+    own_id: bool = True
     text: str | None = None
     score: float | None = None
     metadata: dict[str, Scalar] = {}
@@ -124,9 +141,10 @@ def _parse_fields(get: Callable[[str], Any], rank: int, item: object) -> _Parsed
         raise SearchFailedError(f"the text of result {rank} is {_shown(text)}, not a string")
     named = _first(details.get, _NAME_KEYS)
     document = _first(get, ("document",))
-    key = _first(get, _ID_KEYS)
-    if key is None:
-        key = _first(details.get, ("id", "doc_id")) or document or details.get("source") or named
+    own = _first(get, _ID_KEYS)
+    if own is None:
+        own = _first(details.get, ("id", "doc_id")) or None
+    key = own if own is not None else document or details.get("source") or named
     if key is None and text is None:
         raise SearchFailedError(
             f"result {rank} is {_shown(item)} without an id or a text",
@@ -137,6 +155,7 @@ def _parse_fields(get: Callable[[str], Any], rank: int, item: object) -> _Parsed
     return _Parsed(
         key=key,
         document=key if document is None else _id(document, rank),
+        own_id=own is not None,
         text=None if text is None else _text(text, rank),
         score=None if score is None else _score(score, rank),
         name=str(document or named or key),
@@ -157,10 +176,7 @@ def _id(value: object, rank: int) -> str:
             value = str(value) if type(value).__name__ == "UUID" else value
     if not isinstance(value, str):
         raise SearchFailedError(f"the id of result {rank} is {_shown(value)}, not text")
-    try:
-        return check_id(value)
-    except ValueError as error:
-        raise SearchFailedError(f"the id of result {rank}: {error}") from None
+    return value  # the record itself checks the text of an id
 
 
 def _score(value: object, rank: int) -> float:
