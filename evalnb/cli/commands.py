@@ -19,6 +19,17 @@ COMMANDS = {
         "Ingest the Python language reference, compare ways to search it, write the report.",
     ),
     "lab": ("lab", "Open JupyterLab on a copy of the notebooks."),
+    "ingest": (
+        "workspace",
+        "Read documents into a workspace, made if it is not there, and index them.",
+    ),
+    "index": ("workspace", "Build an index over the active snapshot, or mend a damaged one."),
+    "snapshot": ("workspace", "Pin what a search sees: create, list, activate."),
+    "search": (
+        "workspace",
+        "Search a workspace once: rank, score, document and the text around the match.",
+    ),
+    "config": ("workspace", "Show or change a workspace's defaults."),
     "evaluate": ("evaluate", "Evaluate variants over one split of a gold set."),
     "eval-retrieval": (
         "evaluate",
