@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from evalnb.evaluation.report import AggregateRow, CaseResult, EvaluationReport
 from evalnb.gold.cases import GoldCase
 from evalnb.measures.content import match_content
-from evalnb.measures.judgements import Judgements, judgements
+from evalnb.measures.judgements import Judgements, by_label, judgements, labelled_documents
 from evalnb.search.result import KINDS, Hit, Kind
 
 if TYPE_CHECKING:
@@ -174,10 +174,12 @@ class Labels:
             kind: judgements(case, kind, content_units) for kind in kinds
         }
         self.forbidden = [(kind, ids) for kind in KINDS if (ids := set(case.forbidden.of(kind)))]
+        self.documents = labelled_documents(case)
         self.by_text = bool(case.content) and content_units is None
 
     def of(self, hit: Hit) -> HitLabel:
         """Label one hit."""
+        hit = by_label(hit, self.documents)
         grade: int | None = None
         relevant = False
         for kind, judged in self.judged.items():

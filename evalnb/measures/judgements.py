@@ -59,6 +59,38 @@ def ranking(result: QueryResult, kind: Kind) -> Ranking:
     return Ranking(kind, ids, len(found) - len(ids))
 
 
+def labelled_documents(case: GoldCase) -> frozenset[str]:
+    """Return every document id, or name, that the case's labels use."""
+    return frozenset(
+        (*case.expected.document_ids, *case.forbidden.document_ids, *case.document_relevance)
+    )
+
+
+def by_label(hit: Hit, documents: frozenset[str]) -> Hit:
+    """Identify a hit's document as the labels do: by its id, else by its name or file name.
+
+    A person who judges in a spreadsheet knows ``report.pdf``, not the id that a system gives it.
+    """
+    name, own = hit.document_name, hit.ids.document_id
+    if name is None or name == own or own in documents:
+        return hit
+    label = next((n for n in (name, name.rpartition("/")[2]) if n in documents), None)
+    if label is None:
+        return hit
+    return hit.model_copy(update={"ids": hit.ids.model_copy(update={"document_id": label})})
+
+
+def result_by_label(case: GoldCase, result: QueryResult) -> QueryResult:
+    """Identify the documents of every hit as the case's labels do."""
+    documents = labelled_documents(case)
+    if not documents:
+        return result
+    hits = tuple(by_label(hit, documents) for hit in result.hits)
+    if all(new is old for new, old in zip(hits, result.hits, strict=True)):
+        return result
+    return result.model_copy(update={"hits": hits})
+
+
 def _file_id(hit: Hit) -> str | None:
     ids, path = hit.ids, getattr(hit.locator, "path", None)
     if ids.file_id is not None or path is None:

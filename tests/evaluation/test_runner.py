@@ -320,3 +320,25 @@ def test_progress_counts_every_search():
         progress=lambda done, total: seen.append((done, total)),
     )
     assert seen == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_a_label_may_be_a_documents_name():
+    gold = dataset_from_cases(
+        (case("c1", "one", ["report.pdf"], forbidden={"document_ids": ["secret.md"]}),),
+        dataset_id="names",
+    )
+
+    def find(query):
+        return [
+            {"id": "k1", "text": "x", "metadata": {"source": "in/secret.md"}},
+            {"id": "k2", "text": "y", "metadata": {"source": "in/report.pdf"}},
+        ]
+
+    report = evaluate(gold, {"good": find})
+    assert values(report, "RR@10") == {"c1": ("ok", 0.5)}
+    assert values(report, "ForbiddenLeakage") == {"c1": ("ok", 1.0)}
+    assert report.hits()[["grade", "forbidden", "matched"]].values.tolist() == [
+        [0, True, False],
+        [1, False, True],
+    ]
+    assert report.record.results[0].result.hits[0].ids.document_id == "k1"
