@@ -58,11 +58,12 @@ class FunctionSystem:
 
     def capabilities(self) -> Capabilities:
         """Opaque: no channels to choose; texts and kinds are known from what it returns."""
-        named = self.function if hasattr(self.function, "__qualname__") else type(self.function)
-        name = f"{getattr(named, '__module__', '?')}:{getattr(named, '__qualname__', '?')}"
         return Capabilities(
             restrictions=RESTRICTIONS if self._takes_request else frozenset(),
-            identity={"callable": name, "version": self.version or "unversioned"},
+            identity={
+                "callable": callable_name(self.function),
+                "version": self.version or "unversioned",
+            },
             versioned=self.version is not None,
             timeout_s=self.timeout_s,
         )
@@ -102,6 +103,10 @@ class FunctionSession:
         SearchFailedError
             If it returns something that is not a list of results.
         """
+        return parse_hits(self.call(request, controls), limit=controls.limit)
+
+    def call(self, request: QueryRequest, controls: Controls) -> object:
+        """Call the function and return what it returns, unread."""
         named: dict[str, Any] = {}
         if self._limit_name:
             named[self._limit_name] = controls.limit
@@ -110,7 +115,7 @@ class FunctionSession:
         returned = self._function(request.query, **named)
         if inspect.isawaitable(returned) or hasattr(returned, "__aiter__"):
             returned = self._await(returned)
-        return parse_hits(returned, limit=controls.limit)
+        return returned
 
     def close(self) -> None:
         """Stop the event loop, if one was started."""
@@ -131,6 +136,12 @@ class FunctionSession:
 
         work: Coroutine[Any, Any, Any] = wait()
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+
+def callable_name(function: object) -> str:
+    """Name a function, or a callable object's class, as ``module:qualified name``."""
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return f"{getattr(named, '__module__', '?')}:{getattr(named, '__qualname__', '?')}"
 
 
 def _run_loop(loop: asyncio.AbstractEventLoop) -> None:

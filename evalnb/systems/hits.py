@@ -9,18 +9,26 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from numbers import Real
 from operator import index
-from typing import Any, NamedTuple, SupportsIndex, cast
+from typing import Any, NamedTuple, Protocol, SupportsIndex, cast, runtime_checkable
 
 from pydantic import ValidationError
 
 from evalnb.errors import SearchFailedError
-from evalnb.search.request import Scalar
+from evalnb.search.request import Controls, QueryRequest, Scalar
 from evalnb.search.result import Hit, Identities, QueryResult
 
 MOST_HITS = 10_000  # an endless generator must not fill the memory
 _NAME_KEYS = ("title", "source", "file_name", "filename", "file_path")
 _ID_KEYS = ("id", "id_", "node_id", "doc_id", "document_id")
 _TEXT_KEYS = ("text", "page_content", "content")
+
+
+@runtime_checkable
+class UnreadSession(Protocol):
+    """A session that can also return what was found as it came, for :func:`parse_hits`."""
+
+    def call(self, request: QueryRequest, controls: Controls) -> object:
+        """Run one search and return its results unread, best first."""
 
 
 def parse_hits(returned: object, *, limit: int, numbered: bool = True) -> QueryResult:
@@ -60,8 +68,9 @@ def parse_hits(returned: object, *, limit: int, numbered: bool = True) -> QueryR
         unit = None
         if parsed.text is not None:
             seen[parsed.key] += 1
-            several = chunks[parsed.key] > 1
+            several = numbered and chunks[parsed.key] > 1
             unit = f"{parsed.key}#{seen[parsed.key]}" if several else parsed.key
+            unit = unit if numbered or parsed.own_id else None
         hits.append(_hit(rank, parsed, unit))
     return QueryResult(hits=tuple(hits), n_returned=len(items))
 
@@ -75,7 +84,7 @@ def _hit(rank: int, parsed: _Parsed, unit: str | None) -> Hit:
         raise SearchFailedError(f"the id of result {rank}: {problem}") from None
     return Hit(
         rank=rank,
-        kind="document" if unit is None else "unit",
+        kind="document" if text is None else "unit",
         ids=ids,
         document_name=parsed.name,
         text=text,
