@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import sha256
 
-from evalnb.errors import InvalidatedError
-from evalnb.gold.cases import GoldCase
+from evalnb.errors import GoldError, InvalidatedError
+from evalnb.gold.cases import GoldCase, GoldSpan
 from evalnb.limits import Limits, check_limit
 from evalnb.measures.content import matching_units
 from evalnb.search.result import QueryResult
@@ -44,6 +45,47 @@ class HydrationBudget:
         )
 
 
+def check_span(case_id: str, span: GoldSpan, text: str) -> None:
+    """Check that a span's quote, or its digest, is what stands there.
+
+    Raises
+    ------
+    GoldError
+        Saying what stands there, and whether the numbers count UTF-16 or UTF-8 units instead.
+    """
+    found = text[span.start : span.end]
+    if span.quote is not None and found != span.quote:
+        unit = _counted_in(span, text)
+        raise GoldError(
+            f"the quote {_short(span.quote)} does not stand at [{span.start}, {span.end}) of "
+            f"revision {span.revision_id}; there stands {_short(found)}",
+            where=f"case {case_id}",
+            remedy=f"the numbers count {unit}; count codepoints, as Python's str does"
+            if unit
+            else "spans are half-open codepoint ranges of the extracted text",
+        )
+    if span.text_sha256 is not None and sha256(found.encode()).hexdigest() != span.text_sha256:
+        raise GoldError(
+            f"the text at [{span.start}, {span.end}) of revision {span.revision_id} has another "
+            "digest than text_sha256",
+            where=f"case {case_id}",
+            remedy="label the span again on this revision",
+        )
+
+
+def _counted_in(span: GoldSpan, text: str) -> str | None:
+    assert span.quote is not None
+    for name, encoding, width in (("UTF-16 units", "utf-16-le", 2), ("UTF-8 bytes", "utf-8", 1)):
+        units = text.encode(encoding)[span.start * width : span.end * width]
+        if units == span.quote.encode(encoding):
+            return name
+    return None
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
 class CorpusCheck:
     """One system's pinned corpus, read no further than its results need.
 
@@ -62,6 +104,7 @@ class CorpusCheck:
         self.content_units: Mapping[str, tuple[str, ...]] = (
             matching_units(with_content, corpus.units()) if with_content else {}
         )
+        self._check_spans(cases)
 
     def owners(self, result: QueryResult) -> Mapping[str, Extraction]:
         """Return the extraction that owns each returned unit or asset of this result."""
@@ -71,16 +114,29 @@ class CorpusCheck:
             for key in (item.ids.unit_id, item.ids.asset_id)
             if key is not None
         }
-        missing = returned - self._owner.keys()
-        if missing:
-            for key, binding in self._corpus.bindings(missing).items():
-                if binding.extraction_id not in self._extractions:
-                    self._budget.take(binding.payload_bytes, binding.rows)
-                    self._extractions[binding.extraction_id] = self._corpus.extraction(
-                        binding.extraction_id
-                    )
-                self._owner[key] = self._extractions[binding.extraction_id]
+        self._read_owners(returned)
         return self._owner
+
+    def _read_owners(self, ids: set[str]) -> None:
+        missing = ids - self._owner.keys()
+        if not missing:
+            return
+        for key, binding in self._corpus.bindings(missing).items():
+            if binding.extraction_id not in self._extractions:
+                self._budget.take(binding.payload_bytes, binding.rows)
+                self._extractions[binding.extraction_id] = self._corpus.extraction(
+                    binding.extraction_id
+                )
+            self._owner[key] = self._extractions[binding.extraction_id]
+
+    def _check_spans(self, cases: tuple[GoldCase, ...]) -> None:
+        """Refuse gold whose quotes do not stand where it says, before the first search."""
+        quoting = [case for case in cases if any(s.quote or s.text_sha256 for s in case.spans)]
+        self._read_owners({span.revision_id for case in quoting for span in case.spans})
+        for case in quoting:
+            for span in case.spans:
+                if (owner := self._owner.get(span.revision_id)) is not None:
+                    check_span(case.case_id, span, owner.text)
 
     def check_unchanged(self, system: str) -> None:
         """Refuse results whose pinned state is no longer the same.

@@ -146,7 +146,7 @@ class PinnedCorpus(Protocol):
         """Enumerate the units of the cut, in id order."""
 
     def bindings(self, ids: Collection[str]) -> dict[str, Binding]:
-        """Map each unit or asset id that is a member of the cut to its owning extraction."""
+        """Map each unit, asset or revision id of the cut to the extraction that owns it."""
 
     def extraction(self, extraction_id: str) -> Extraction:
         """Read one extraction."""

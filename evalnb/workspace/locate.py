@@ -43,6 +43,12 @@ _BINDINGS_SQL = """
                  AND c.unit_id = u.unit_id
     JOIN members m ON m.snapshot_id = ?3 AND m.extraction_id = u.extraction_id
     JOIN extractions e ON e.extraction_id = u.extraction_id
+    UNION ALL
+    SELECT asked.value, e.extraction_id, e.payload_bytes, m.source_id, m.document_id,
+           (SELECT count(*) FROM chunks WHERE chunking = ?2 AND extraction_id = e.extraction_id)
+    FROM json_each(?1) asked
+    JOIN extractions e ON e.revision_id = asked.value
+    JOIN members m ON m.snapshot_id = ?3 AND m.extraction_id = e.extraction_id
 """
 
 _EXTRACTION_SQL = """
@@ -165,7 +171,7 @@ def pinned_units(
 def bindings(
     store: Store, snapshot: Snapshot, visible: Eligibility, ids: Collection[str]
 ) -> dict[str, Binding]:
-    """Map the ids that are units of the snapshot to their extractions, measured but not read."""
+    """Map units and revisions of the snapshot to their extractions, measured but not read."""
     rows = store.db.execute(
         _BINDINGS_SQL, (json.dumps(sorted(ids)), snapshot.chunking, snapshot.snapshot_id)
     )
