@@ -29,7 +29,6 @@ from evalnb.evaluation.report import (
 from evalnb.evaluation.request import EvaluationRequest
 from evalnb.gold.cases import GoldDataset
 from evalnb.limits import Limits, check_limit
-from evalnb.measures.judgements import result_by_label
 from evalnb.measures.scoring import ScoreRow, score_result
 from evalnb.search.calling import TimedCaller
 from evalnb.search.request import Scope
@@ -211,7 +210,7 @@ class _Run:
         units = check.content_units.get(case.case_id, ()) if check and case.content else None
         scores = score_result(
             case,
-            result_by_label(case, result),
+            result,
             self.admission.plan,
             limit=job.controls.limit,
             content_units=None if units is None else frozenset(units),

@@ -11,7 +11,13 @@ from itertools import accumulate
 from evalnb.gold.cases import GoldCase
 from evalnb.measures import evidence
 from evalnb.measures.content import check_content, match_content
-from evalnb.measures.judgements import Judgements, judgements, ranking, target_kinds
+from evalnb.measures.judgements import (
+    Judgements,
+    judgements,
+    ranking,
+    result_by_label,
+    target_kinds,
+)
 from evalnb.measures.locators import NO_BINDINGS, locator_validity
 from evalnb.measures.names import Measure, parse_measures
 from evalnb.measures.ranking import (
@@ -196,13 +202,17 @@ class _Scorer:
     """One result under one plan; what several measures need is worked out once."""
 
     case: GoldCase
-    result: QueryResult
+    returned: QueryResult
     plan: ScoringPlan
     limit: int
     content_units: frozenset[str] | None
     extractions: Mapping[str, Extraction] | None
     kinds: Collection[Kind]
+    result: QueryResult = field(init=False)
     _placed: dict[tuple[Kind, int | None], Placed | Score] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.result = result_by_label(self.case, self.returned)
 
     def score(self, column: Column) -> tuple[Score, int | None]:
         """Score one column; also the cutoff that its row carries."""
@@ -309,7 +319,8 @@ def _count_tokens(text: str) -> int:
 
 _EVIDENCE: dict[str, Callable[[_Scorer, QueryResult], Score]] = {
     "SpanCompleteness": lambda s, result: evidence.span_completeness(s.case, result, s.extractions),
-    "LocatorValidity": lambda s, result: locator_validity(result, s.extractions),
+    # Verified against what the system itself said, not against the labels' names for it.
+    "LocatorValidity": lambda s, _: locator_validity(s.returned, s.extractions),
     "ForbiddenLeakage": lambda s, result: evidence.forbidden_leakage(
         s.case, result, s.extractions, s.kinds
     ),
