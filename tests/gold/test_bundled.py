@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from evalnb.api import evaluate
 from evalnb.errors import NotFoundError
 from evalnb.gold import bundled
 from evalnb.gold.bundled import (
@@ -24,11 +25,13 @@ from evalnb.gold.bundled import (
     topic_source_id,
 )
 from evalnb.gold.cases import GoldCase, canonical_line
+from evalnb.gold.dataset import load_gold_dir
+from evalnb.workspace.system import open_workspace
 
 DOCUMENTS = {s["key"]: s["documents"][0] for s in python_reference()["sources"]}
 TOPIC_OF = {topic_document_id(topic): topic for topic in DOCUMENTS}
-LINES = (bundled_gold("python_reference") / "cases.jsonl").read_bytes().splitlines(keepends=True)
-CASES = [GoldCase.model_validate_json(line) for line in LINES]
+GOLD = load_gold_dir(bundled_gold("python_reference"))
+CASES = GOLD.cases
 NAMED = [pytest.param(case, id=case.case_id) for case in CASES]
 
 
@@ -121,14 +124,15 @@ def test_ids_are_the_same_on_every_python() -> None:
 def test_the_manifest_pins_the_cases() -> None:
     folder = bundled_gold("python_reference")
     manifest = json.loads((folder / "manifest.json").read_bytes())
+    lines = (folder / "cases.jsonl").read_bytes()
     assert manifest == {
         "format": "tychora-gold@1",
         "dataset_id": "python_reference",
         "name": "Questions about the Python language reference",
         "case_count": len(CASES),
-        "version_sha": hashlib.sha256(b"".join(LINES)).hexdigest(),
+        "version_sha": hashlib.sha256(lines).hexdigest(),
     }
-    assert [canonical_line(case) for case in CASES] == LINES
+    assert b"".join(canonical_line(case) for case in CASES) == lines
 
 
 def test_the_mixture_is_what_the_description_says() -> None:
@@ -184,3 +188,27 @@ def test_families_are_shared_text_and_do_not_cross_splits() -> None:
             assert one.family_key == other.family_key, (one.case_id, other.case_id)
         if one.family_key == other.family_key or set(expected(one)) & set(expected(other)):
             assert one.split == other.split, (one.case_id, other.case_id)
+
+
+@pytest.mark.slow
+def test_keyword_search_neither_solves_the_questions_nor_misses_them(tmp_path: Path) -> None:
+    workspace = open_workspace(tmp_path / "workspace", create=True)
+    workspace.ingest_corpus(python_reference())
+    workspace.index("lexical:stem-en")
+    systems = {
+        "plain": workspace,
+        "stemmed": (workspace, {"hints": {"lexical_index": "lexical:stem-en"}}),
+        "phrase": (workspace, {"hints": {"lexical_operator": "phrase"}}),
+    }
+    report = evaluate(GOLD, systems, measures=["RR@10"]).record
+    assert report.integrity.ok
+    mean = {
+        (row.variant, row.slice): row.mean for row in report.aggregates if row.measure == "RR@10"
+    }
+    questions, phrases = "intent=natural_language", "intent=exact_phrase"
+    assert 0.2 < mean["plain", questions] < 0.6
+    assert 0.2 < mean["stemmed", questions] < 0.6
+    assert mean["stemmed", "tag:vocabulary=inflected"] > mean["plain", "tag:vocabulary=inflected"]
+    assert mean["plain", "tag:vocabulary=different"] > mean["stemmed", "tag:vocabulary=different"]
+    assert (mean["phrase", phrases], mean["phrase", questions]) == (1, 0)
+    assert {mean[name, "tag:lookup=only"] for name in systems} == {1}
