@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import re
 import tomllib
@@ -84,3 +85,18 @@ def test_readme_is_what_the_distribution_shows() -> None:
     text = (PROJECT / "README.md").read_text()
     for name in re.findall(r"`((?:docs|gold|notebooks|benchmarks)/[\w./-]*)`", text):
         assert (PROJECT / name).exists(), name
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("evaluation.frames", "SCORE_COLUMNS"),
+        ("evaluation.frames", "AGGREGATE_COLUMNS"),
+        ("evaluation.frames", "HIT_COLUMNS"),
+        ("comparison.rows", "COMPARISON_COLUMNS"),
+    ],
+)
+def test_frames_have_the_documented_columns(module: str, name: str) -> None:
+    columns = getattr(importlib.import_module(f"evalnb.{module}"), name)
+    documented = (PROJECT / "docs" / "report.md").read_text().splitlines()
+    assert f"    {', '.join(columns)}" in documented
