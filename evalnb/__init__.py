@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Report,
         compare,
         evaluate,
+        fused,
         load_gold,
         load_report,
         open_workspace,
@@ -32,15 +33,18 @@ if TYPE_CHECKING:
     from evalnb.errors import EvalnbError
     from evalnb.gold.cases import GoldDataset
     from evalnb.limits import Limits
+    from evalnb.limits import Limits
 
 __all__ = [
     "Comparison",
     "EvalnbError",
     "GoldDataset",
     "Limits",
+    "Limits",
     "Report",
     "compare",
     "evaluate",
+    "fused",
     "load_gold",
     "load_report",
     "open_workspace",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from evalnb.comparison.paired import ComparisonRecord
     from evalnb.evaluation.report import EvaluationReport
     from evalnb.evaluation.request import Variant
+    from evalnb.systems.composed import ComposedSystem
     from evalnb.systems.function import FunctionSystem
     from evalnb.workspace.system import Workspace
 
@@ -29,6 +30,7 @@ __all__ = [
     "Report",
     "compare",
     "evaluate",
+    "fused",
     "load_gold",
     "load_report",
     "open_workspace",
@@ -266,6 +268,34 @@ def score(
     from evalnb.evaluation.frames import run_scores_frame
 
     return run_scores_frame(qrels, run, measures)
+
+
+def fused(
+    channels: Mapping[str, Searcher],
+    *,
+    rerank: Callable[..., Any] | None = None,
+    k: int = 60,
+    weights: Mapping[str, float] | None = None,
+    candidates: int = 100,
+) -> ComposedSystem:
+    """Compose one hybrid of your own channels by reciprocal rank fusion.
+
+    Every channel's candidates stay in the report, so other fusions replay without searching.
+
+    Parameters
+    ----------
+    channels
+        Functions or search systems by channel name.
+    rerank
+        A function of the query and the fused hits that returns their scores or a new order.
+    k, weights
+        Of the fusion: a channel's hit at rank r adds weight / (k + r).
+    candidates
+        How many hits each channel is asked for, at least the limit.
+    """
+    from evalnb.systems.composed import ComposedSystem
+
+    return ComposedSystem(channels, rerank=rerank, k=k, weights=weights, candidates=candidates)
 
 
 def system(
