@@ -33,13 +33,11 @@ if TYPE_CHECKING:
     from evalnb.errors import EvalnbError
     from evalnb.gold.cases import GoldDataset
     from evalnb.limits import Limits
-    from evalnb.limits import Limits
 
 __all__ = [
     "Comparison",
     "EvalnbError",
     "GoldDataset",
-    "Limits",
     "Limits",
     "Report",
     "compare",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -216,13 +217,12 @@ def _changed(request: EvaluationRequest, changes: dict[str, Any]) -> EvaluationR
     from evalnb.cli.systems import parse_record
 
     written = request.model_dump(mode="json", exclude_none=True) | changes
-    changed: EvaluationRequest = parse_record(type(request), written, where="command line")
-    return changed
+    return parse_record(type(request), written, where="command line")
 
 
 def run(
     gold: GoldDataset,
-    systems: dict[str, SearchSystem],
+    systems: Mapping[str, SearchSystem],
     request: EvaluationRequest,
     *,
     out: Path | None,

@@ -6,13 +6,17 @@ import difflib
 import importlib
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from evalnb.errors import BadInputError, EvalnbError, NotFoundError
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from evalnb.evaluation.request import SystemSpec, VariantsFile
     from evalnb.search.system import SearchSystem
+
+Model = TypeVar("Model", bound="BaseModel")
 
 
 def load_system(spec: SystemSpec, folder: Path) -> SearchSystem:
@@ -70,16 +74,15 @@ def load_variants(path: Path) -> VariantsFile:
 
 def read_json(path: Path) -> Any:
     """Read one strict JSON document."""
-    from evalnb.gold.strict_json import parse_json
+    from evalnb.gold.files import read_bounded
+    from evalnb.gold.strict_json import parse_strict
+    from evalnb.limits import CASES_BYTES
 
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise NotFoundError("no such file", where=str(path)) from None
-    return parse_json(content, where=str(path))
+    content = read_bounded(path, bound=CASES_BYTES, what="a JSON document")
+    return parse_strict(content, where=str(path))
 
 
-def parse_record(model: Any, value: Any, *, where: str) -> Any:
+def parse_record(model: type[Model], value: Any, *, where: str) -> Model:
     """Validate a JSON value as a record.
 
     Raises
@@ -89,14 +92,9 @@ def parse_record(model: Any, value: Any, *, where: str) -> Any:
     """
     import json
 
-    from pydantic import ValidationError
+    from evalnb.gold.strict_json import load_strict
 
-    from evalnb.gold.strict_json import describe_validation_error
-
-    try:
-        return model.model_validate_json(json.dumps(value))
-    except ValidationError as error:
-        raise BadInputError(describe_validation_error(error), where=where) from None
+    return load_strict(model, json.dumps(value).encode(), where=where)
 
 
 def find_callable(name: str, folder: Path) -> Any:

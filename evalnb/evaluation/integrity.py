@@ -9,7 +9,7 @@ from evalnb.errors import GoldError, InvalidatedError
 from evalnb.gold.cases import GoldCase, GoldSpan
 from evalnb.limits import Limits, check_limit
 from evalnb.measures.content import matching_units
-from evalnb.search.result import QueryResult
+from evalnb.search.result import Citation, Hit, QueryResult, VisualProxy
 from evalnb.search.system import Extraction, PinnedCorpus
 
 
@@ -108,9 +108,14 @@ class CorpusCheck:
 
     def owners(self, result: QueryResult) -> Mapping[str, Extraction]:
         """Return the extraction that owns each returned unit or asset of this result."""
+        items: tuple[Hit | Citation | VisualProxy, ...] = (
+            *result.hits,
+            *result.citations,
+            *result.visual_proxies,
+        )
         returned = {
             key
-            for item in (*result.hits, *result.citations, *result.visual_proxies)
+            for item in items
             for key in (item.ids.unit_id, item.ids.asset_id)
             if key is not None
         }
