@@ -31,11 +31,14 @@ PREFIXES: dict[IdKind, str] = {
 }
 
 
+_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 def canonical_id(kind: IdKind, *parts: str | int) -> str:
     """Digest a thing's identity: SHA-256 of the compact JSON array [kind, part, ...].
 
     >>> canonical_id("source", "default")
     'src_0970081a3383753b5a75fde85fccc404'
     """
-    payload = json.dumps([kind, *parts], ensure_ascii=False, separators=(",", ":"))
+    payload = _ENCODE([kind, *parts])
     return PREFIXES[kind] + hashlib.sha256(payload.encode()).hexdigest()[:32]

@@ -13,10 +13,11 @@ from evalnb.workspace.store import Store
 Allowed = frozenset[str] | None  # None: everything
 
 _DATED_SQL = """
-    SELECT document_id, revision_id, effective_from, effective_to, newest FROM members
-    WHERE snapshot_id = ?1 AND document_id IN (
-        SELECT document_id FROM members
-        WHERE snapshot_id = ?1 AND (effective_from IS NOT NULL OR effective_to IS NOT NULL)
+    SELECT m.document, r.revision_id, m.effective_from, m.effective_to, m.newest
+    FROM members m JOIN revisions r ON r.revision = m.revision
+    WHERE m.snapshot = ?1 AND m.document IN (
+        SELECT document FROM members
+        WHERE snapshot = ?1 AND (effective_from IS NOT NULL OR effective_to IS NOT NULL)
     )
 """
 
@@ -90,10 +91,8 @@ def lapsed_revisions(store: Store, snapshot: Snapshot, date: dt.date) -> frozens
     """
     day = date.isoformat()
     everything: set[str] = set()
-    valid: dict[str, tuple[str, int, str]] = {}
-    for document, revision, begins, ends, newest in store.db.execute(
-        _DATED_SQL, (snapshot.snapshot_id,)
-    ):
+    valid: dict[int, tuple[str, int, str]] = {}
+    for document, revision, begins, ends, newest in store.db.execute(_DATED_SQL, (snapshot.key,)):
         everything.add(revision)
         if (begins is None or begins <= day) and (ends is None or day <= ends):
             rank = (begins or "", newest, revision)

@@ -24,7 +24,8 @@ import tantivy
 from evalnb.errors import BadInputError, CapabilityError, LimitExceededError, SearchFailedError
 from evalnb.limits import MIB
 from evalnb.workspace.analysis import Analysis, analysis_of
-from evalnb.workspace.snapshot import Snapshot, indexed_units
+from evalnb.workspace.locate import unit_rows
+from evalnb.workspace.snapshot import Snapshot
 from evalnb.workspace.store import Store
 
 FORMAT = "evalnb-index@1"
@@ -144,8 +145,8 @@ def _write_index(
     schema = _schema()
     n_bytes = store.db.execute(
         "SELECT coalesce(sum(e.payload_bytes), 0) FROM members m JOIN extractions e "
-        "ON e.extraction_id = m.extraction_id WHERE m.snapshot_id = ?",
-        (snapshot.snapshot_id,),
+        "ON e.extraction = m.extraction WHERE m.snapshot = ?",
+        (snapshot.key,),
     ).fetchone()[0]
     heap = min(_HEAP_CEILING, _HEAP_FLOOR + _HEAP_PER_BYTE * n_bytes)
     ids = bytearray()
@@ -153,11 +154,11 @@ def _write_index(
         index = tantivy.Index(schema, path=str(folder))
         index.register_tokenizer(_ANALYZER, analysis.analyzer())
         writer = index.writer(heap_size=heap, num_threads=1)
-        for unit in indexed_units(store, snapshot):
+        for unit in unit_rows(store, snapshot):
             document = tantivy.Document()
             document.add_text("body", analysis.fold(unit.text))
-            if unit.heading:
-                document.add_text("heading", analysis.fold(unit.heading))
+            if above := unit.above:
+                document.add_text("heading", analysis.fold(above))
             document.add_text("source", unit.source_id)
             document.add_text("document", unit.document_id)
             document.add_text("revision", unit.revision_id)

@@ -11,65 +11,92 @@ from evalnb.search.request import Scalar
 from evalnb.search.result import ChannelRank, Hit, Identities, Span, TextLocator
 from evalnb.search.system import Binding, Extraction, Unit
 from evalnb.workspace.eligibility import Eligibility
-from evalnb.workspace.snapshot import Snapshot
+from evalnb.workspace.snapshot import Snapshot, unit_keys
 from evalnb.workspace.store import Store
 
 _HITS_SQL = """
-    SELECT u.unit_id, u.extraction_id, u.start, u.end, u.heading, u.text_sha256, u.text,
-           m.source_id, m.document_id, m.revision_id, r.file_id, r.title, d.path
+    SELECT u.unit_id, e.extraction_id, u.start, u.end, u.heading, u.text_sha256, u.text,
+           s.source_id, d.document_id, r.revision_id, r.file_id, r.title, d.path
     FROM units u
-    JOIN members m ON m.snapshot_id = ? AND m.extraction_id = u.extraction_id
-    JOIN revisions r ON r.revision_id = m.revision_id
-    JOIN documents d ON d.document_id = m.document_id
+    JOIN members m ON m.snapshot = ? AND m.extraction = u.extraction
+    JOIN extractions e ON e.extraction = u.extraction
+    JOIN revisions r ON r.revision = m.revision
+    JOIN documents d ON d.document = m.document
+    JOIN sources s ON s.source = m.source
     WHERE u.unit_id IN ({marks})
 """
 
-_UNITS_SQL = """
-    SELECT u.unit_id, m.source_id, m.document_id, d.path, u.text, coalesce(m.language, ?)
-    FROM members m
-    JOIN chunks c ON c.chunking = ? AND c.extraction_id = m.extraction_id
-    JOIN units u ON u.unit_id = c.unit_id
-    JOIN documents d ON d.document_id = m.document_id
-    WHERE m.snapshot_id = ?
-    ORDER BY u.unit_id
+_ROWS_SQL = """
+    SELECT u.unit, u.unit_id, u.text, u.heading, r.title, d.path, s.source_id, d.document_id,
+           r.revision_id, m.modality, m.language
+    FROM units u
+    JOIN members m ON m.snapshot = ? AND m.extraction = u.extraction
+    JOIN revisions r ON r.revision = m.revision
+    JOIN documents d ON d.document = m.document
+    JOIN sources s ON s.source = m.source
+    WHERE u.unit IN ({marks})
 """
 
 _BINDINGS_SQL = """
-    SELECT u.unit_id, e.extraction_id, e.payload_bytes, m.source_id, m.document_id,
-           (SELECT count(*) FROM chunks WHERE chunking = ?2 AND extraction_id = e.extraction_id)
+    SELECT u.unit_id, e.extraction_id, e.payload_bytes, s.source_id, d.document_id,
+           (SELECT count(*) FROM chunks n WHERE n.chunking = ?2 AND n.extraction = e.extraction)
     FROM json_each(?1) asked
     JOIN units u ON u.unit_id = asked.value
-    JOIN chunks c ON c.chunking = ?2 AND c.extraction_id = u.extraction_id
-                 AND c.unit_id = u.unit_id
-    JOIN members m ON m.snapshot_id = ?3 AND m.extraction_id = u.extraction_id
-    JOIN extractions e ON e.extraction_id = u.extraction_id
-    UNION ALL
-    SELECT asked.value, e.extraction_id, e.payload_bytes, m.source_id, m.document_id,
-           (SELECT count(*) FROM chunks WHERE chunking = ?2 AND extraction_id = e.extraction_id)
-    FROM json_each(?1) asked
-    JOIN extractions e ON e.revision_id = asked.value
-    JOIN members m ON m.snapshot_id = ?3 AND m.extraction_id = e.extraction_id
+    JOIN chunks c ON c.chunking = ?2 AND c.extraction = u.extraction AND c.unit = u.unit
+    JOIN members m ON m.snapshot = ?3 AND m.extraction = u.extraction
+    JOIN extractions e ON e.extraction = u.extraction
+    JOIN documents d ON d.document = m.document
+    JOIN sources s ON s.source = m.source
 """
 
 _EXTRACTION_SQL = """
-    SELECT e.revision_id, m.document_id, m.source_id, d.path, r.file_id, e.text
-    FROM members m
-    JOIN extractions e ON e.extraction_id = m.extraction_id
-    JOIN revisions r ON r.revision_id = m.revision_id
-    JOIN documents d ON d.document_id = m.document_id
-    WHERE m.snapshot_id = ? AND m.extraction_id = ?
+    SELECT r.revision_id, d.document_id, s.source_id, d.path, r.file_id, e.extraction, e.text
+    FROM extractions e
+    JOIN members m ON m.snapshot = ? AND m.extraction = e.extraction
+    JOIN revisions r ON r.revision = m.revision
+    JOIN documents d ON d.document = m.document
+    JOIN sources s ON s.source = m.source
+    WHERE e.extraction_id = ?
 """
 
 _EXACT_SQL = """
-    SELECT c.unit_id, i.identifier, m.source_id, m.document_id, m.revision_id, e.modality
+    SELECT u.unit_id, i.identifier, s.source_id, d.document_id, r.revision_id, m.modality
     FROM identifiers i
-    JOIN members m ON m.snapshot_id = ?1 AND m.extraction_id = i.extraction_id
-    JOIN chunks c ON c.chunking = ?2 AND c.extraction_id = i.extraction_id
-    JOIN units u ON u.unit_id = c.unit_id
-    JOIN extractions e ON e.extraction_id = i.extraction_id
+    JOIN members m ON m.snapshot = ?1 AND m.extraction = i.extraction
+    JOIN chunks c ON c.chunking = ?2 AND c.extraction = i.extraction
+    JOIN units u ON u.unit = c.unit
+    JOIN revisions r ON r.revision = m.revision
+    JOIN documents d ON d.document = m.document
+    JOIN sources s ON s.source = m.source
     WHERE i.identifier IN (SELECT value FROM json_each(?3))
       AND (i.start < 0 OR (u.start <= i.start AND i.end <= u.end))
 """
+
+_READ_AT_ONCE = 500  # units
+
+
+@dataclass(frozen=True, slots=True)
+class UnitRow:
+    """One unit with what an index and content gold need of it."""
+
+    unit_id: str
+    text: str
+    heading: str
+    title: str | None
+    path: str
+    source_id: str
+    document_id: str
+    revision_id: str
+    modality: str
+    language: str | None
+
+    @property
+    def above(self) -> str:
+        """The title and the headings over the unit, one a line."""
+        headings = self.heading.split("\n") if self.heading else []
+        if self.title and self.title not in headings[:1]:  # the first one often is the title
+            headings.insert(0, self.title)
+        return "\n".join(headings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +143,7 @@ def located_units(
 ) -> dict[str, LocatedUnit]:
     """Read units by id, with the document that they stand in."""
     marks = ",".join("?" * len(unit_ids))
-    rows = store.db.execute(
-        _HITS_SQL.format(marks=marks), (snapshot.snapshot_id, *unit_ids)
-    ).fetchall()
+    rows = store.db.execute(_HITS_SQL.format(marks=marks), (snapshot.key, *unit_ids)).fetchall()
     return {row[0]: _located(row) for row in rows}
 
 
@@ -143,6 +168,18 @@ def _located(row: tuple[Any, ...]) -> LocatedUnit:
     )
 
 
+def unit_rows(store: Store, snapshot: Snapshot) -> Iterator[UnitRow]:
+    """Read every unit of a snapshot, in id order."""
+    keys = [unit for _, unit in unit_keys(store, snapshot)]
+    for at in range(0, len(keys), _READ_AT_ONCE):
+        asked = keys[at : at + _READ_AT_ONCE]
+        marks = ",".join("?" * len(asked))
+        rows = store.db.execute(_ROWS_SQL.format(marks=marks), (snapshot.key, *asked))
+        found = {row[0]: row for row in rows}
+        for key in asked:
+            yield UnitRow(*found[key][1:])
+
+
 def exact_units(
     store: Store, snapshot: Snapshot, identifiers: Iterable[str], eligible: Eligibility
 ) -> dict[str, int]:
@@ -150,7 +187,7 @@ def exact_units(
     found: dict[str, set[str]] = {}
     asked = json.dumps(list(identifiers), ensure_ascii=False)
     for unit_id, identifier, source, document, revision, modality in store.db.execute(
-        _EXACT_SQL, (snapshot.snapshot_id, snapshot.chunking, asked)
+        _EXACT_SQL, (snapshot.key, snapshot.chunking_key, asked)
     ):
         if eligible.admits(source=source, document=document, revision=revision, modality=modality):
             found.setdefault(unit_id, set()).add(identifier)
@@ -161,19 +198,17 @@ def pinned_units(
     store: Store, snapshot: Snapshot, visible: Eligibility, *, language: str | None
 ) -> Iterator[Unit]:
     """Enumerate the units that a caller sees, in id order."""
-    for unit_id, source_id, document_id, path, text, of_language in store.db.execute(
-        _UNITS_SQL, (language, snapshot.chunking, snapshot.snapshot_id)
-    ):
-        if visible.admits(source=source_id, document=document_id):
-            yield Unit(unit_id, document_id, path, text, of_language)
+    for row in unit_rows(store, snapshot):
+        if visible.admits(source=row.source_id, document=row.document_id):
+            yield Unit(row.unit_id, row.document_id, row.path, row.text, row.language or language)
 
 
 def bindings(
     store: Store, snapshot: Snapshot, visible: Eligibility, ids: Collection[str]
 ) -> dict[str, Binding]:
-    """Map units and revisions of the snapshot to their extractions, measured but not read."""
+    """Map the ids that are units of the snapshot to their extractions, measured but not read."""
     rows = store.db.execute(
-        _BINDINGS_SQL, (json.dumps(sorted(ids)), snapshot.chunking, snapshot.snapshot_id)
+        _BINDINGS_SQL, (json.dumps(sorted(ids)), snapshot.chunking_key, snapshot.key)
     )
     return {
         unit_id: Binding(extraction_id, payload_bytes, n_units + 1)
@@ -184,14 +219,14 @@ def bindings(
 
 def read_extraction(store: Store, snapshot: Snapshot, extraction_id: str) -> Extraction | None:
     """Read an extraction of the snapshot with the spans of its units."""
-    row = store.db.execute(_EXTRACTION_SQL, (snapshot.snapshot_id, extraction_id)).fetchone()
+    row = store.db.execute(_EXTRACTION_SQL, (snapshot.key, extraction_id)).fetchone()
     if row is None:
         return None
-    revision_id, document_id, source_id, path, file_id, text = row
+    revision_id, document_id, source_id, path, file_id, key, text = row
     spans = store.db.execute(
-        "SELECT u.unit_id, u.start, u.end FROM chunks c JOIN units u ON u.unit_id = c.unit_id "
-        "WHERE c.chunking = ? AND c.extraction_id = ?",
-        (snapshot.chunking, extraction_id),
+        "SELECT u.unit_id, u.start, u.end FROM chunks c JOIN units u ON u.unit = c.unit "
+        "WHERE c.chunking = ? AND c.extraction = ?",
+        (snapshot.chunking_key, key),
     )
     return Extraction(
         extraction_id=extraction_id,

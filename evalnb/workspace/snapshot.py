@@ -5,48 +5,39 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from evalnb.errors import NotFoundError
 from evalnb.search.ids import canonical_id
+from evalnb.workspace.admission import cut_extractions, next_key
 from evalnb.workspace.chunking import Chunking
-from evalnb.workspace.documents import chunk_extraction
 from evalnb.workspace.store import Store
 
 ACTIVE = "active_snapshot"
 
-_MEMBERS_SQL = """
-    SELECT e.extraction_id, r.revision_id, d.document_id, d.source_id, r.language,
-           r.effective_from, r.effective_to, d.newest_revision_id = r.revision_id
+_CANDIDATES_SQL = """
+    SELECT r.extraction, r.revision, d.document, d.source, d.newest = r.revision, e.modality,
+           r.language, r.effective_from, r.effective_to, e.extraction_id
     FROM documents d
-    JOIN revisions r ON r.document_id = d.document_id
-    JOIN extractions e ON e.rowid =
-        (SELECT max(rowid) FROM extractions WHERE revision_id = r.revision_id)
-    WHERE d.newest_revision_id = r.revision_id
-       OR r.effective_from IS NOT NULL OR r.effective_to IS NOT NULL
-    ORDER BY e.extraction_id
+    JOIN revisions r ON r.document = d.document
+    JOIN extractions e ON e.extraction = r.extraction
+    WHERE d.newest = r.revision OR r.effective_from IS NOT NULL OR r.effective_to IS NOT NULL
+    ORDER BY r.extraction
 """
 
-_DIGESTS_SQL = """
-    SELECT u.unit_id, u.text_sha256
+_KEYS_SQL = """
+    SELECT u.unit_id, u.unit, u.text_sha256
     FROM members m
-    JOIN chunks c ON c.chunking = ? AND c.extraction_id = m.extraction_id
-    JOIN units u ON u.unit_id = c.unit_id
-    WHERE m.snapshot_id = ?
+    JOIN chunks c ON c.chunking = ? AND c.extraction = m.extraction
+    JOIN units u ON u.unit = c.unit
+    WHERE m.snapshot = ?
     ORDER BY u.unit_id
 """
 
-_INDEXED_SQL = """
-    SELECT u.unit_id, u.text, u.heading, r.title, m.source_id, m.document_id, m.revision_id,
-           e.modality
-    FROM members m
-    JOIN chunks c ON c.chunking = ? AND c.extraction_id = m.extraction_id
-    JOIN units u ON u.unit_id = c.unit_id
-    JOIN revisions r ON r.revision_id = m.revision_id
-    JOIN extractions e ON e.extraction_id = m.extraction_id
-    WHERE m.snapshot_id = ?
-    ORDER BY u.unit_id
+_SNAPSHOT_SQL = """
+    SELECT s.snapshot, s.snapshot_id, s.chunking, k.key, s.units_sha256, s.n_units, s.n_documents,
+           s.created_at
+    FROM snapshots s JOIN chunkings k ON k.chunking = s.chunking
 """
 
 
@@ -56,13 +47,17 @@ class Snapshot:
 
     Attributes
     ----------
+    key, chunking_key
+        Integers that the store's tables refer to them by.
     chunking
-        Key of the way its documents are cut.
+        The way its documents are cut.
     units_sha256
         Digest of its unit ids and their texts' digests, in id order: what an index is built from.
     """
 
+    key: int
     snapshot_id: str
+    chunking_key: int
     chunking: str
     units_sha256: str
     n_units: int
@@ -75,36 +70,38 @@ def create_snapshot(store: Store, chunking: Chunking) -> Snapshot:
 
     It is not activated: an index can be built for it first.
     """
+    candidates = store.db.execute(_CANDIDATES_SQL).fetchall()
+    chunking_key = cut_extractions(store, chunking, [row[0] for row in candidates])
+    pinned = sorted((row[-1], *row[4:-1]) for row in candidates)
+    content = hashlib.sha256(json.dumps(pinned, separators=(",", ":")).encode()).hexdigest()
+    snapshot_id = canonical_id("snapshot", chunking.key, content)
+    if (known := find_snapshot(store, snapshot_id)) is not None:
+        return known
     with store.transaction() as db:
-        members = db.execute(_MEMBERS_SQL).fetchall()
-        for row in members:
-            chunk_extraction(db, row[0], chunking)
-        content = hashlib.sha256(json.dumps(members, separators=(",", ":")).encode()).hexdigest()
-        snapshot_id = canonical_id("snapshot", chunking.key, content)
-        if (known := find_snapshot(store, snapshot_id)) is not None:
-            return known
+        key = next_key(db, "snapshots")
         db.execute(
-            "INSERT INTO snapshots VALUES (?, ?, '', 0, ?, ?)",
+            "INSERT INTO snapshots VALUES (?, ?, ?, '', 0, ?, ?)",
             (
+                key,
                 snapshot_id,
-                chunking.key,
-                len({row[2] for row in members}),
+                chunking_key,
+                len({row[2] for row in candidates}),
                 dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
             ),
         )
         db.executemany(
-            "INSERT INTO members VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            ((snapshot_id, *row) for row in members),
+            "INSERT INTO members VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            ((key, *row[:-1]) for row in candidates),
         )
         digest, n_units = hashlib.sha256(), 0
-        for unit_id, text_sha256 in db.execute(_DIGESTS_SQL, (chunking.key, snapshot_id)):
+        for unit_id, _, text_sha256 in db.execute(_KEYS_SQL, (chunking_key, key)):
             digest.update(f"{unit_id} {text_sha256}\n".encode())
             n_units += 1
         db.execute(
-            "UPDATE snapshots SET units_sha256 = ?, n_units = ? WHERE snapshot_id = ?",
-            (digest.hexdigest(), n_units, snapshot_id),
+            "UPDATE snapshots SET units_sha256 = ?, n_units = ? WHERE snapshot = ?",
+            (digest.hexdigest(), n_units, key),
         )
-        made = find_snapshot(store, snapshot_id)
+    made = find_snapshot(store, snapshot_id)
     assert made is not None
     return made
 
@@ -150,36 +147,16 @@ def pinned_snapshot(store: Store, snapshot_id: str | None = None) -> Snapshot:
 
 def find_snapshot(store: Store, snapshot_id: str) -> Snapshot | None:
     """Return a snapshot by its id, if there is one."""
-    row = store.db.execute(
-        "SELECT * FROM snapshots WHERE snapshot_id = ?", (snapshot_id,)
-    ).fetchone()
+    row = store.db.execute(f"{_SNAPSHOT_SQL} WHERE snapshot_id = ?", (snapshot_id,)).fetchone()
     return None if row is None else Snapshot(*row)
 
 
 def list_snapshots(store: Store) -> list[Snapshot]:
     """Return every snapshot, oldest first."""
-    rows = store.db.execute("SELECT * FROM snapshots ORDER BY created_at, snapshot_id")
-    return [Snapshot(*row) for row in rows]
+    return [Snapshot(*row) for row in store.db.execute(f"{_SNAPSHOT_SQL} ORDER BY s.snapshot")]
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedUnit:
-    """One unit as an index takes it in."""
-
-    unit_id: str
-    text: str
-    heading: str
-    source_id: str
-    document_id: str
-    revision_id: str
-    modality: str
-
-
-def indexed_units(store: Store, snapshot: Snapshot) -> Iterator[IndexedUnit]:
-    """Yield the units of a snapshot in id order, with title and headings as one text."""
-    rows = store.db.execute(_INDEXED_SQL, (snapshot.chunking, snapshot.snapshot_id))
-    for unit_id, text, heading, title, *ids in rows:
-        above = heading.split("\n") if heading else []
-        if title and title not in above[:1]:  # a document's first heading is often its title
-            above.insert(0, title)
-        yield IndexedUnit(unit_id, text, "\n".join(above), *ids)
+def unit_keys(store: Store, snapshot: Snapshot) -> list[tuple[str, int]]:
+    """Return (unit id, the store's integer for it) of every unit, in id order."""
+    rows = store.db.execute(_KEYS_SQL, (snapshot.chunking_key, snapshot.key))
+    return [(unit_id, unit) for unit_id, unit, _ in rows]

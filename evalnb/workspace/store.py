@@ -1,8 +1,11 @@
 """The workspace's SQLite file: sources, documents, revisions, extractions, units, snapshots.
 
-Rows are only ever added, apart from two pointers (a document's newest revision, the active
-snapshot) and a revision's dates, which every snapshot keeps a copy of. So a reader needs no lock:
-what a snapshot names never changes under it.
+Rows are only ever added, apart from pointers (a document's newest revision, a revision's newest
+extraction, the active snapshot) and a revision's language and dates, which every snapshot keeps a
+copy of. So a reader needs no lock: what a snapshot names never changes under it.
+
+Tables refer to each other by integers; the canonical ids, which are digests, would make every
+insert and every join a walk through random pages.
 """
 
 from __future__ import annotations
@@ -26,81 +29,86 @@ TIMEOUT_S = 30.0
 
 SCHEMA = """
 CREATE TABLE state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE sources (source_id TEXT PRIMARY KEY, key TEXT NOT NULL UNIQUE) WITHOUT ROWID;
+CREATE TABLE sources (
+    source INTEGER PRIMARY KEY,
+    source_id TEXT NOT NULL UNIQUE,
+    key TEXT NOT NULL UNIQUE
+);
 CREATE TABLE documents (
-    document_id TEXT PRIMARY KEY,
-    source_id TEXT NOT NULL REFERENCES sources,
+    document INTEGER PRIMARY KEY,
+    document_id TEXT NOT NULL UNIQUE,
+    source INTEGER NOT NULL REFERENCES sources,
     path TEXT NOT NULL,
-    newest_revision_id TEXT REFERENCES revisions DEFERRABLE INITIALLY DEFERRED,
-    UNIQUE (source_id, path)
-) WITHOUT ROWID;
+    newest INTEGER NOT NULL REFERENCES revisions DEFERRABLE INITIALLY DEFERRED
+);
 CREATE TABLE revisions (
-    revision_id TEXT PRIMARY KEY,
-    document_id TEXT NOT NULL REFERENCES documents,
+    revision INTEGER PRIMARY KEY,
+    revision_id TEXT NOT NULL UNIQUE,
+    document INTEGER NOT NULL REFERENCES documents DEFERRABLE INITIALLY DEFERRED,
+    extraction INTEGER NOT NULL REFERENCES extractions DEFERRABLE INITIALLY DEFERRED,
     file_id TEXT NOT NULL,
     bytes_sha256 TEXT NOT NULL,
     title TEXT,
     language TEXT,
     effective_from TEXT,
     effective_to TEXT
-) WITHOUT ROWID;
-CREATE INDEX revisions_of_document ON revisions (document_id);
+);
+CREATE INDEX revisions_of_document ON revisions (document);
 CREATE TABLE extractions (
-    extraction_id TEXT PRIMARY KEY,
-    revision_id TEXT NOT NULL REFERENCES revisions,
+    extraction INTEGER PRIMARY KEY,
+    extraction_id TEXT NOT NULL UNIQUE,
+    revision INTEGER NOT NULL REFERENCES revisions DEFERRABLE INITIALLY DEFERRED,
     extractor TEXT NOT NULL,
     modality TEXT NOT NULL,
-    headings TEXT NOT NULL,
     payload_bytes INTEGER NOT NULL,
+    headings TEXT NOT NULL,
     text TEXT NOT NULL
 );
-CREATE INDEX extractions_of_revision ON extractions (revision_id);
 CREATE TABLE units (
-    unit_id TEXT PRIMARY KEY,
-    extraction_id TEXT NOT NULL REFERENCES extractions,
+    unit INTEGER PRIMARY KEY,
+    unit_id TEXT NOT NULL UNIQUE,
+    extraction INTEGER NOT NULL REFERENCES extractions,
     start INTEGER NOT NULL,
     end INTEGER NOT NULL,
-    heading TEXT NOT NULL,
     text_sha256 TEXT NOT NULL,
+    heading TEXT NOT NULL,
     text TEXT NOT NULL
 );
+CREATE TABLE chunkings (chunking INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE);
 CREATE TABLE chunks (
-    chunking TEXT NOT NULL,
-    extraction_id TEXT NOT NULL REFERENCES extractions,
-    unit_id TEXT NOT NULL REFERENCES units,
-    PRIMARY KEY (chunking, extraction_id, unit_id)
-) WITHOUT ROWID;
-CREATE TABLE chunked (
-    chunking TEXT NOT NULL,
-    extraction_id TEXT NOT NULL REFERENCES extractions,
-    PRIMARY KEY (chunking, extraction_id)
+    chunking INTEGER NOT NULL REFERENCES chunkings,
+    extraction INTEGER NOT NULL REFERENCES extractions,
+    unit INTEGER NOT NULL REFERENCES units,
+    PRIMARY KEY (chunking, extraction, unit)
 ) WITHOUT ROWID;
 CREATE TABLE identifiers (
     identifier TEXT NOT NULL,
-    extraction_id TEXT NOT NULL REFERENCES extractions,
+    extraction INTEGER NOT NULL REFERENCES extractions,
     start INTEGER NOT NULL,  -- -1: declared for the document, stands nowhere in its text
     end INTEGER NOT NULL,
-    PRIMARY KEY (identifier, extraction_id, start, end)
+    PRIMARY KEY (identifier, extraction, start, end)
 ) WITHOUT ROWID;
 CREATE TABLE snapshots (
-    snapshot_id TEXT PRIMARY KEY,
-    chunking TEXT NOT NULL,
+    snapshot INTEGER PRIMARY KEY,
+    snapshot_id TEXT NOT NULL UNIQUE,
+    chunking INTEGER NOT NULL REFERENCES chunkings,
     units_sha256 TEXT NOT NULL,
     n_units INTEGER NOT NULL,
     n_documents INTEGER NOT NULL,
     created_at TEXT NOT NULL
-) WITHOUT ROWID;
+);
 CREATE TABLE members (
-    snapshot_id TEXT NOT NULL REFERENCES snapshots,
-    extraction_id TEXT NOT NULL REFERENCES extractions,
-    revision_id TEXT NOT NULL REFERENCES revisions,
-    document_id TEXT NOT NULL REFERENCES documents,
-    source_id TEXT NOT NULL REFERENCES sources,
+    snapshot INTEGER NOT NULL REFERENCES snapshots,
+    extraction INTEGER NOT NULL REFERENCES extractions,
+    revision INTEGER NOT NULL REFERENCES revisions,
+    document INTEGER NOT NULL REFERENCES documents,
+    source INTEGER NOT NULL REFERENCES sources,
+    newest INTEGER NOT NULL,
+    modality TEXT NOT NULL,
     language TEXT,
     effective_from TEXT,
     effective_to TEXT,
-    newest INTEGER NOT NULL,
-    PRIMARY KEY (snapshot_id, extraction_id)
+    PRIMARY KEY (snapshot, extraction)
 ) WITHOUT ROWID;
 """
 

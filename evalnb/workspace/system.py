@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ from evalnb.workspace.indexes import (
     open_index,
 )
 from evalnb.workspace.ingest.records import read_corpus
-from evalnb.workspace.ingest.run import Ingested, ingest_documents, ingest_paths
+from evalnb.workspace.ingest.run import Found, Ingested, ingest, read_paths
 from evalnb.workspace.pipeline import check_controls
 from evalnb.workspace.session import WorkspaceSession
 from evalnb.workspace.settings import Settings, changed_settings, load_settings, save_settings
@@ -36,8 +36,6 @@ from evalnb.workspace.snapshot import (
 from evalnb.workspace.store import Store, write_lock
 
 DEFAULT_SOURCE = "default"
-
-Reading = Callable[[Store, Settings], Ingested]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,17 +165,8 @@ class Workspace:
         BadInputError
             If a path is not there, or a file of records is wrong.
         """
-
-        def read(store: Store, current: Settings) -> Ingested:
-            return ingest_paths(
-                store,
-                [Path(path) for path in paths],
-                source_key=source,
-                chunking=current.chunking,
-                progress=progress,
-            )
-
-        return self._filled(read, settings or {}, build=build)
+        found = read_paths([Path(path) for path in paths], source_key=source)
+        return self._filled(found, settings or {}, build=build, progress=progress)
 
     def ingest_corpus(
         self,
@@ -193,17 +182,20 @@ class Workspace:
         BadInputError
             Naming the field that is wrong.
         """
+        found = read_corpus(dict(corpus), where="corpus")
+        return self._filled(found, settings or {}, build=build)
 
-        def read(store: Store, current: Settings) -> Ingested:
-            found = read_corpus(dict(corpus), where="corpus")
-            return ingest_documents(store, found, chunking=current.chunking)
-
-        return self._filled(read, settings or {}, build=build)
-
-    def _filled(self, read: Reading, settings: Mapping[str, Any], *, build: bool) -> IngestReport:
+    def _filled(
+        self,
+        found: Iterable[Found],
+        settings: Mapping[str, Any],
+        *,
+        build: bool,
+        progress: Progress | None = None,
+    ) -> IngestReport:
         with self._writing() as store:
             current = changed_settings(self.settings, dict(settings))
-            ingested = read(store, current)
+            ingested = ingest(store, found, progress=progress)
             snapshot = create_snapshot(store, current.chunking)
             name = current.lexical_index if build else None
             if name is not None:
@@ -274,7 +266,9 @@ class Workspace:
         """
         with Store(self.folder) as store, store.explained():
             sources = dict(store.db.execute("SELECT key, source_id FROM sources"))
-            rows = store.db.execute("SELECT path, document_id, source_id FROM documents").fetchall()
+            rows = store.db.execute(
+                "SELECT path, document_id, source_id FROM documents JOIN sources USING (source)"
+            ).fetchall()
         source_ids = tuple(
             _resolved(key, {key_: [id_] for key_, id_ in sources.items()}, "knowledge base")[0]
             for key in source_keys

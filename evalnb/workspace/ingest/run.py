@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from evalnb.workspace.chunking import Chunking
-from evalnb.workspace.documents import Admission, Extracted, admit
+from evalnb.workspace.admission import Outcome, admit
+from evalnb.workspace.documents import Extracted
 from evalnb.workspace.ingest.markdown import read_markdown
 from evalnb.workspace.ingest.plain import read_plain
 from evalnb.workspace.ingest.reading import (
@@ -44,41 +44,12 @@ class Ingested:
     skipped: tuple[Skipped, ...]
 
 
-def ingest_paths(
-    store: Store,
-    paths: Iterable[Path],
-    *,
-    source_key: str,
-    chunking: Chunking,
-    progress: Progress | None = None,
-) -> Ingested:
-    """Read files, folders and records into the store; the caller holds the lock.
-
-    Raises
-    ------
-    NotFoundError
-        If a path is not there.
-    BadInputError
-        If a file of records is wrong, with its line; nothing of that file is written.
-    """
-    found = (item for path in paths for item in _read_path(path, source_key=source_key))
-    return ingest_documents(store, found, chunking=chunking, progress=progress)
-
-
-def ingest_documents(
-    store: Store,
-    found: Iterable[Found],
-    *,
-    chunking: Chunking,
-    progress: Progress | None = None,
-) -> Ingested:
-    """Write documents that were read, batch by batch."""
-    counts: Counter[Admission] = Counter()
+def ingest(store: Store, found: Iterable[Found], *, progress: Progress | None = None) -> Ingested:
+    """Write documents that were read, batch by batch; the caller holds the lock."""
+    counts: Counter[Outcome] = Counter()
     skipped: list[Skipped] = []
     for batch in _batches(_kept(found, skipped)):
-        with store.transaction() as db:
-            for source_key, document in batch:
-                counts[admit(db, source_key, document, chunking=chunking)] += 1
+        counts += admit(store, batch)
         if progress is not None:
             progress(len(batch))
     return Ingested(counts["new"], counts["updated"], counts["unchanged"], skipped=tuple(skipped))
@@ -109,7 +80,21 @@ def _batches(
         yield batch
 
 
-def _read_path(root: Path, *, source_key: str) -> Iterator[Found]:
+def read_paths(paths: Iterable[Path], *, source_key: str) -> Iterator[Found]:
+    """Read files, folders and files of records, with what cannot be read named.
+
+    Raises
+    ------
+    NotFoundError
+        If a path is not there.
+    BadInputError
+        If a file of records is wrong, with its line.
+    """
+    for path in paths:
+        yield from _read_path(path, source_key)
+
+
+def _read_path(root: Path, source_key: str) -> Iterator[Found]:
     if root.is_file() and root.suffix.casefold() in RECORD_SUFFIXES:
         yield from read_records_file(root, source_key=source_key)
         return
