@@ -280,13 +280,16 @@ class ComposedSession:
     def _rerank(
         self, query: str, merged: Merged, fused: Candidates, controls: Controls
     ) -> Candidates | None:
+        reranker = self._system.reranker
         if not controls.rerank:
             return None
-        if self._system.reranker is None:
+        if reranker is None:
             raise CapabilityError("no reranker is given", remedy="pass a function as rerank=")
+        if self._context.offline and reranker.needs_network:
+            raise CapabilityError("the reranker needs the network, and the request is offline")
         depth = controls.hints.rerank_depth or DEFAULT_RERANK_DEPTH
         ids = fused.ids[:depth]
-        return self._system.reranker.rerank(query, ids, merged.ranked(ids, fused.scores[:depth]))
+        return reranker.rerank(query, ids, merged.ranked(ids, fused.scores[:depth]))
 
 
 def _name(name: object) -> str:

@@ -25,7 +25,8 @@ class Reranker:
       id), or
     - ids, best first; those it leaves out follow in fused order.
 
-    A ``version`` attribute of the function pins what it does.
+    Of the function's attributes, ``version`` pins what it does, ``identity`` (names to texts) says
+    what makes its scores, and ``needs_network`` keeps it out of an offline request.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -46,10 +47,14 @@ class Reranker:
     @property
     def identity(self) -> dict[str, str]:
         """What makes its scores."""
-        return {
-            "rerank.callable": callable_name(self.function),
-            "rerank.version": self.version or "unversioned",
-        }
+        named = {"callable": callable_name(self.function), "version": self.version or "unversioned"}
+        named |= getattr(self.function, "identity", {})
+        return {f"rerank.{name}": value for name, value in named.items()}
+
+    @property
+    def needs_network(self) -> bool:
+        """Whether it calls a service."""
+        return bool(getattr(self.function, "needs_network", False))
 
     def rerank(self, query: str, ids: Sequence[str], hits: Sequence[Hit]) -> Candidates:
         """Return the pool in its new order; scores are null where only an order was returned.
