@@ -83,20 +83,23 @@ def families_needed(sums: Floats, sizes: Floats, *, level: float, seed: int = 0)
     Parameters and assumptions are those of :func:`smallest_difference`; null where it is, or where
     there is no difference.
     """
-    wanted = abs(float(sums.sum() / sizes.sum()))
     sets = _draw_sets(sums, sizes, SIMULATED_FAMILIES, seed)
-    if sets is None or wanted == 0:
+    total = abs(float(sums.sum()))
+    if sets is None or total <= TOLERANCE * np.abs(sums).sum():
         return None
+    wanted = total / float(sizes.sum())
     most = _shown(*sets, level=level, seed=seed)
     if math.isinf(most):
         return None
+    guess = SIMULATED_FAMILIES * (most / wanted) ** 2
     if most > wanted:
-        return _two_digits(SIMULATED_FAMILIES * (most / wanted) ** 2)
+        return _two_digits(guess)
     low, high = fewest_resolvable(level), SIMULATED_FAMILIES
-    while low < high:
-        middle = (low + high) // 2
-        shown = _shown(sets[0][:, :middle], sets[1][:, :middle], level=level, seed=seed)
-        low, high = (low, middle) if shown <= wanted else (middle + 1, high)
+    while _two_digits(low) != _two_digits(high):
+        n = min(max(math.floor(guess), low), high - 1)
+        shown = _shown(sets[0][:, :n], sets[1][:, :n], level=level, seed=seed)
+        low, high = (low, n) if shown <= wanted else (n + 1, high)
+        guess = n * (shown / wanted) ** 2 if math.isfinite(shown) else low
     return _two_digits(high)
 
 
@@ -180,24 +183,30 @@ def _flipped_ends(sums: Floats, sizes: Floats, *, level: float, seed: int) -> tu
         blocks = sampled_blocks(n_families, seed, n_vectors=n_vectors)
         signs = np.ascontiguousarray(np.concatenate([bits.copy() for _, bits in blocks]).T)
     rank = rank_of_level(level, signs.shape[1], exhaustive=exhaustive)
-    chunks = range(0, len(sums), _CHUNK)
-    ends = [_chunk_ends(sums[i : i + _CHUNK], sizes[i : i + _CHUNK], signs, rank) for i in chunks]
-    low, high = zip(*ends, strict=True)
-    return np.concatenate(low), np.concatenate(high)
-
-
-def _chunk_ends(sums: Floats, sizes: Floats, signs: Floats, rank: int) -> tuple[Floats, Floats]:
-    total, n = sums.sum(axis=1)[:, None], sizes.sum(axis=1)[:, None]
     flipped = sums @ signs
     same = sizes.strides == (0, 0)
-    flipped_sizes = sizes[:1, 0] * signs.sum(axis=0)[None, :] if same else sizes @ signs
+    flipped_sizes = sizes[:1, :1] * signs.sum(axis=0) if same else sizes @ signs
+    flipped_sizes = np.broadcast_to(flipped_sizes, flipped.shape)
+    total, n = sums.sum(axis=1)[:, None], sizes.sum(axis=1)[:, None]
+    low, high = np.empty(len(sums)), np.empty(len(sums))
+    for start in range(0, len(sums), _CHUNK):
+        some = slice(start, start + _CHUNK)
+        low[some], high[some] = _ranked_ends(
+            flipped[some], flipped_sizes[some], total[some], n[some], rank=rank
+        )
+    return low, high
+
+
+def _ranked_ends(
+    flipped: Floats, flipped_sizes: Floats, total: Floats, n: Floats, *, rank: int
+) -> tuple[Floats, Floats]:
     with np.errstate(divide="ignore", invalid="ignore"):
         halves = flipped / flipped_sizes, (total - flipped) / (n - flipped_sizes)
     one_sided = (flipped_sizes == 0) | (flipped_sizes == n)
     lower, upper = np.minimum(*halves), np.maximum(*halves)
     np.copyto(lower, -np.inf, where=one_sided)
     np.copyto(upper, np.inf, where=one_sided)
-    last = signs.shape[1] - rank
+    last = upper.shape[1] - rank
     low = np.partition(lower, rank - 1, axis=1)[:, rank - 1]
     return low, np.partition(upper, last, axis=1)[:, last]
 
