@@ -34,10 +34,11 @@ class UnreadSession(Protocol):
 def parse_hits(returned: object, *, limit: int, numbered: bool = True) -> QueryResult:
     """Read what a search function returned, in its own order; scores never re-sort it.
 
-    Each item may be an id, (id, score), (id, text), a dict with id, text, document, score and
-    metadata, an object with page_content or text, id and metadata, or such an object with a score
-    beside it. The id is the document's, and the unit's when text is given; several chunks with
-    one id become ``id#1``, ``id#2``. Hits past the limit are counted and left out.
+    Each item may be an id, (id, score), (id, text), a dict with id, text, document (and
+    document_name), score and metadata, an object with page_content or text, id and metadata, or
+    such an object with a score beside it. The id is the document's, and the unit's when text is
+    given; several chunks with one id become ``id#1``, ``id#2``. Hits past the limit are counted
+    and left out.
 
     Parameters
     ----------
@@ -167,7 +168,7 @@ def _parse_fields(get: Callable[[str], Any], rank: int, item: object) -> _Parsed
         own_id=own is not None,
         text=None if text is None else _text(text, rank),
         score=None if score is None else _score(score, rank),
-        name=str(document or named or key),
+        name=str(_first(get, ("document_name",)) or document or named or key),
         metadata={str(k): v for k, v in details.items() if _storable(v)},
     )
 

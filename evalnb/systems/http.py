@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from evalnb.errors import BadInputError, CapabilityError, NotFoundError, SearchFailedError
+from evalnb.errors import BadInputError, CapabilityError, SearchFailedError
 from evalnb.search.request import Controls, QueryRequest, Scalar
 from evalnb.search.result import QueryResult
 from evalnb.search.system import Capabilities, SearchContext
 from evalnb.systems.connection import Connection, Pace
 from evalnb.systems.hits import parse_hits
+from evalnb.systems.settings import near_name, parse_settings, read_table
 from evalnb.systems.transport import Transport, require
 
 if TYPE_CHECKING:
@@ -39,7 +38,13 @@ SEARCH_ENGINE: dict[str, Any] = {
     "failure": "timed_out || _shards.failed > `0`",
 }
 PRESETS: dict[str, dict[str, Any]] = {"elasticsearch": SEARCH_ENGINE, "opensearch": SEARCH_ENGINE}
-PATHS = ("results", "id", "text", "score", "name", "document", "failure")
+FIELDS = {  # of a result, under the names that results of functions have
+    "id": "id",
+    "text": "text",
+    "score": "score",
+    "name": "document_name",
+    "document": "document",
+}
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
@@ -91,7 +96,7 @@ class HttpSystem:
         self.pace = Pace(settings.requests_per_second)
         self.paths = {
             field: _compiled(path, f"{where}.{field}")
-            for field in PATHS
+            for field in ("results", "failure", *FIELDS)
             if (path := getattr(settings, field)) is not None
         }
         _check_templates(settings, where)
@@ -130,7 +135,7 @@ class HttpSystem:
                 raise CapabilityError(
                     f"there is no option {name!r}",
                     where=self.settings.shown_url,
-                    remedy=_near(name, self.settings.options),
+                    remedy=near_name(name, self.settings.options),
                 )
         self.settings.resolved_headers()
 
@@ -207,12 +212,8 @@ class HttpSession:
         self._transport.close()
 
     def _item(self, result: Any) -> dict[str, Any]:
-        parts = {
-            field: self._found(field, result)
-            for field in ("id", "text", "score", "document", "name")
-            if field in self._paths
-        }
-        return parts | {"metadata": {"title": parts.pop("name", None)}}
+        parts = {field: self._found(field, result) for field in FIELDS if field in self._paths}
+        return {FIELDS[field]: value for field, value in parts.items()}
 
     def _found(self, field: str, value: Any) -> Any:
         from jmespath.exceptions import JMESPathError
@@ -227,7 +228,7 @@ class HttpSession:
 
 
 def load_http_system(path: Path) -> HttpSystem:
-    """Read a service from the table ``http`` of a TOML file.
+    """Read a service from the table ``http`` of a TOML file; its paths are relative to the file.
 
     Raises
     ------
@@ -236,16 +237,7 @@ def load_http_system(path: Path) -> HttpSystem:
     BadInputError
         Naming the key that is wrong.
     """
-    try:
-        with path.open("rb") as file:
-            written = tomllib.load(file)
-    except FileNotFoundError:
-        raise NotFoundError("no such file", where=str(path)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInputError(f"not TOML: {error}", where=str(path)) from None
-    table = written.get("http")
-    if not isinstance(table, dict):
-        raise BadInputError("no table [http]", where=str(path))
+    table = read_table(path, "http")
     authority = table.get("ca_file")
     if isinstance(authority, str):
         table = table | {"ca_file": str(path.parent / authority)}
@@ -262,15 +254,7 @@ def http_system(table: Mapping[str, Any], *, where: str = "http") -> HttpSystem:
     """
     preset = table.get("preset")
     filled = {**PRESETS.get(preset, {}), **table} if isinstance(preset, str) else dict(table)
-    try:
-        settings = HttpSettings.model_validate(filled)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        known = HttpSettings.model_fields
-        remedy = _near(field, known) if first["type"] == "extra_forbidden" else None
-        raise BadInputError(first["msg"], where=f"{where}.{field}", remedy=remedy) from None
-    return HttpSystem(settings, where=where)
+    return HttpSystem(parse_settings(HttpSettings, filled, where=where), where=where)
 
 
 def _compiled(path: str, where: str) -> ParsedResult:
@@ -291,7 +275,7 @@ def _check_templates(settings: HttpSettings, where: str) -> None:
     unknown = sorted(found - known)
     if unknown:
         raise BadInputError(
-            f"nothing is named {{{unknown[0]}}}", where=where, remedy=_near(unknown[0], known)
+            f"nothing is named {{{unknown[0]}}}", where=where, remedy=near_name(unknown[0], known)
         )
     try:
         json.dumps(settings.body, allow_nan=False)
@@ -321,11 +305,6 @@ def _filled(template: Any, values: Mapping[str, Scalar]) -> Any:
     if isinstance(template, Mapping):
         return {key: _filled(part, values) for key, part in template.items()}
     return [_filled(part, values) for part in template] if isinstance(template, list) else template
-
-
-def _near(name: str, known: Any) -> str:
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(sorted(known)) or 'none'}"
 
 
 def _outline(value: Any) -> str:

@@ -1,0 +1,66 @@
+"""Settings of outside systems, as TOML carries them."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from evalnb.errors import BadInputError, NotFoundError
+
+Settings = TypeVar("Settings", bound=BaseModel)
+
+
+def read_table(path: Path, name: str) -> dict[str, Any]:
+    """Read one table of a TOML file.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such file.
+    BadInputError
+        If it is no TOML, or has no such table.
+    """
+    try:
+        with path.open("rb") as file:
+            written = tomllib.load(file)
+    except FileNotFoundError:
+        raise NotFoundError("no such file", where=str(path)) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise BadInputError(f"not TOML: {error}", where=str(path)) from None
+    table = written.get(name)
+    if not isinstance(table, dict):
+        raise BadInputError(f"no table [{name}]", where=str(path))
+    return table
+
+
+def parse_settings(model: type[Settings], table: Mapping[str, Any], *, where: str) -> Settings:
+    """Validate a table; a value that is refused is not shown, as it may be a secret.
+
+    Raises
+    ------
+    BadInputError
+        Naming the key that is wrong.
+    """
+    try:
+        return model.model_validate(dict(table))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        message = first["msg"].removeprefix("Value error, ")
+        unknown = first["type"] == "extra_forbidden" and len(first["loc"]) == 1
+        remedy = near_name(field, model.model_fields) if unknown else None
+        raise BadInputError(
+            message, where=f"{where}.{field}" if field else where, remedy=remedy
+        ) from None
+
+
+def near_name(name: str, known: Iterable[str]) -> str:
+    """Offer the known name that looks like this one, else all of them."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(names) or 'none'}"
