@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from evalnb.errors import NotFoundError
 from evalnb.evaluation.frames import HitLabel, Labels, labels_of
 from evalnb.evaluation.report import CaseResult, EvaluationReport
 from evalnb.gold.cases import GoldCase
@@ -87,12 +86,19 @@ class VariantView:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """One case's difference to the baseline, and the same with better as positive."""
+
+    difference: float
+    gain: float
+
+
+@dataclass(frozen=True, slots=True)
 class CaseView:
     """One case over all variants.
 
-    ``labelled`` says whether anything could be found at all; ``differences`` maps a candidate to
-    its difference to the baseline in the first compared measure, ``gains`` to the same with the
-    sign turned where lower is better.
+    ``labelled`` says whether anything could be found at all; ``changes`` maps a candidate to its
+    change in the first compared measure, where there is one.
     """
 
     case: GoldCase
@@ -100,16 +106,15 @@ class CaseView:
     expected: tuple[str, ...]
     forbidden: tuple[str, ...]
     variants: tuple[VariantView, ...]
-    differences: Mapping[str, float]
-    gains: Mapping[str, float]
+    changes: Mapping[str, Change]
 
 
 def view_cases(
     report: EvaluationReport,
     *,
     baseline: str = "",
-    differences: Mapping[str, Mapping[str, float]] | None = None,
-    case_ids: Collection[str] = (),
+    changes: Mapping[str, Mapping[str, Change]] | None = None,
+    case_ids: Collection[str] | None = None,
 ) -> Iterator[CaseView]:
     """View cases one by one, in the report's order.
 
@@ -119,24 +124,12 @@ def view_cases(
         The report.
     baseline
         The variant whose ranks the others are set against; none if empty.
-    differences
-        candidate -> case_id -> difference.
+    changes
+        candidate -> case_id -> change.
     case_ids
-        Only these; all if empty.
-
-    Raises
-    ------
-    NotFoundError
-        If one of ``case_ids`` is no case of the report.
+        Only these; all unless given.
     """
-    known = {case.case_id for case in report.cases}
-    if unknown := sorted(set(case_ids) - known):
-        some = ", ".join(sorted(known)[:3])
-        raise NotFoundError(
-            f"the report has no case {unknown[0]!r}",
-            remedy=f"it has {plural(len(known), 'case')}, such as {some}",
-        )
-    wanted = set(case_ids) or known
+    wanted = {case.case_id for case in report.cases} if case_ids is None else set(case_ids)
     labels = labels_of(report)
     found: dict[str, dict[str, list[CaseResult]]] = defaultdict(lambda: defaultdict(list))
     for result in report.results:
@@ -164,9 +157,9 @@ def view_cases(
                 )
                 for variant, repetitions in results.items()
             ),
-            differences={
+            changes={
                 candidate: rows[case.case_id]
-                for candidate, rows in (differences or {}).items()
+                for candidate, rows in (changes or {}).items()
                 if case.case_id in rows
             },
         )
@@ -193,13 +186,18 @@ def _ids_in_words(case: GoldCase, *, forbidden: bool) -> Iterator[str]:
     for kind in KINDS:
         grades = case.relevance(kind)
         ids = (case.forbidden if forbidden else case.expected).of(kind)
-        words = [f"{key} (grade {grades[key]})" if key in grades else key for key in ids]
+        yield from _listed(kind, ids, grades)
         if not forbidden:
-            words += [f"{k} (grade {g})" for k, g in grades.items() if g > 0 and k not in ids]
-        if words:
-            more = len(words) - EXPECTED_SHOWN
-            listed = ", ".join(words[:EXPECTED_SHOWN]) + (f" and {more} more" if more > 0 else "")
-            yield f"{kind} {listed}"
+            graded = [key for key, grade in grades.items() if grade > 0 and key not in ids]
+            yield from _listed(f"also graded: {kind}" if ids else kind, graded, grades)
+
+
+def _listed(what: str, ids: Sequence[str], grades: Mapping[str, int]) -> Iterator[str]:
+    if ids:
+        words = [f"{key} (grade {grades[key]})" if key in grades else key for key in ids]
+        more = len(words) - EXPECTED_SHOWN
+        listed = ", ".join(words[:EXPECTED_SHOWN])
+        yield f"{what} {listed}" + (f" and {more} more" if more > 0 else "")
 
 
 def _view_variant(

@@ -8,7 +8,7 @@ from evalnb.measures.scoring import ScoreRow
 from evalnb.show.cases import SIGNS, CaseView, Excerpt, HitView, VariantView
 from evalnb.show.markup import case_anchor, is_web_address, link_html, text_html
 from evalnb.show.numbers import format_difference, format_status, format_value
-from evalnb.show.tables import measure_label
+from evalnb.show.tables import VERDICT_SIGNS, measure_label
 from evalnb.show.text import one_line, plural
 
 SUMMARISED = 8  # variants named one by one in a case's summary line
@@ -56,7 +56,8 @@ def _filter_html(names: Sequence[str]) -> str:
         "</select>"
         f'<select name="variant" aria-label="Variant"><option value="">by any variant</option>'
         f"{variants}</select>"
-        '<button type="button">Open or close all</button><output aria-live="polite"></output></form>'
+        '<button type="button">Open or close all</button>'
+        '<output aria-live="polite"></output></form>'
     )
 
 
@@ -68,9 +69,9 @@ def case_states(view: CaseView) -> Iterator[str]:
             found.append("failed")
         elif view.labelled:
             found.append("miss" if None in variant.first_ranks else "hit")
-        difference = view.gains.get(variant.name, 0)
-        if difference:
-            found.append("improved" if difference > 0 else "regressed")
+        change = view.changes.get(variant.name)
+        if change is not None:
+            found.append("improved" if change.gain > 0 else "regressed")
         if any(hit.sign == "forbidden" for hit in variant.hits):
             found.append("forbidden")
         for state in found:
@@ -105,11 +106,11 @@ def _ranks_html(view: CaseView) -> str:
 def _rank_html(view: CaseView, variant: VariantView) -> str:
     outcome = variant.outcome if view.labelled or variant.failure else "no gold"
     text = f"{text_html(one_line(variant.name, 40))} <b>{outcome}</b>"
-    gain = view.gains.get(variant.name, 0)
-    if gain:
-        sign, tone = ("▲", "better") if gain > 0 else ("▼", "worse")
-        change = format_difference(view.differences[variant.name])
-        text += f' <span class="{tone}">{sign} {change}</span>'
+    change = view.changes.get(variant.name)
+    if change is not None:
+        tone = "better" if change.gain > 0 else "worse"
+        moved = f"{VERDICT_SIGNS[tone]} {format_difference(change.difference)}"
+        text += f' <span class="{tone}">{moved}</span>'
     return text
 
 
@@ -212,7 +213,7 @@ def _excerpt_html(excerpt: Excerpt) -> str:
     )
     before = "…" if excerpt.n_before else ""
     hidden = excerpt.n_before + excerpt.n_after
-    return f"{before}{text}…(+{hidden:,})" if hidden else text
+    return f"{before}{text}… ({hidden:,} more)" if hidden else text
 
 
 def _notes(variant: VariantView) -> Iterator[str]:
@@ -222,15 +223,18 @@ def _notes(variant: VariantView) -> Iterator[str]:
     if variant.duplicates_dropped:
         n = variant.duplicates_dropped
         yield f"{plural(n, 'duplicate')} dropped before ranks were counted."
-    if variant.lost is None:
-        yield "Candidates per channel: not recorded."
+    missing = [
+        name
+        for name, value in (("Candidates", variant.lost), ("Trace", variant.decisions))
+        if value is None
+    ]
+    if missing:
+        yield f"{' and '.join(missing)}: not recorded."
     for lost in variant.lost or ():
         ranks = ", ".join(
             f"{text_html(channel)} {rank or 'absent'}" for channel, rank in lost.ranks
         )
         yield f"Relevant but not selected: {text_html(lost.key)} (candidates: {ranks})."
-    if variant.decisions is None:
-        yield "Trace: not recorded."
     for decision in variant.decisions or ():
         yield f"Trace: {text_html(one_line(decision, 300))}"
 

@@ -40,7 +40,7 @@ def export_html(ipynb: str | Path, html: str | Path) -> Path:
     source = Path(ipynb)
     notebook = _read(source)
     title = str(notebook.metadata.get("title") or _heading(notebook) or source.stem)
-    exporter = HTMLExporter(
+    exporter = HTMLExporter(  # type: ignore[no-untyped-call]
         template_name="evalnb",
         extra_template_basedirs=[str(Path(__file__).parent / "templates")],
         exclude_input_prompt=True,
@@ -64,7 +64,7 @@ def _read(path: Path) -> Any:
     import nbformat
 
     try:
-        notebook = nbformat.read(path, as_version=4)
+        notebook: Any = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     except Exception as error:  # nbformat raises what its parser and schema happen to raise
         raise BadInputError(f"this is no notebook: {error}", where=str(path)) from error
     notebook.metadata.pop("widgets", None)
@@ -86,11 +86,11 @@ def _merged(outputs: list[Any]) -> list[Any]:
     merged: list[Any] = []
     for output in outputs:
         last = merged[-1] if merged else None
-        if last is not None and output.output_type == last.output_type == "stream":
-            if output.name == last.name:
-                last["pieces"].append(output.text)
-                continue
-        if output.output_type == "stream":
+        stream = output.get("name") if output.output_type == "stream" else None
+        if stream and last is not None and last.get("name") == stream:
+            last["pieces"].append(output.text)
+            continue
+        if stream:
             output["pieces"] = [output.text]
         merged.append(output)
     for output in merged:

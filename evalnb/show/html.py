@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalnb.errors import NotebookError
-from evalnb.evaluation.canonical import write_atomically
+from evalnb.gold.files import write_file
 from evalnb.show.markup import display_css, is_web_address, static_text, text_html
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def page_html(title: str, displays: Sequence[Display]) -> str:
 def write_page(path: Path, page: str) -> Path:
     """Check that a page loads nothing, and write it whole or not at all."""
     check_offline(page, where=str(path))
-    write_atomically(path, page.encode())
+    write_file(path, page.encode())
     return path
 
 

@@ -29,7 +29,9 @@ def main() -> None:
         language="python",
         progress_bar=False,
         cwd=job["folder"],
-        raise_on_iopub_timeout=True,  # lost output fails the run instead of thinning the report
+        # Output that lags is waited for; output that is lost fails the run instead of thinning it.
+        iopub_timeout=30,
+        raise_on_iopub_timeout=True,
     )
 
 

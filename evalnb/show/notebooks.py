@@ -7,8 +7,10 @@ is closed and the process ended well; anything else is kept under ``failed/`` an
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -19,8 +21,8 @@ from typing import Any
 from urllib.parse import quote
 
 from evalnb.errors import BadInputError, NotebookError, NotFoundError
-from evalnb.evaluation.canonical import write_atomically
 from evalnb.gold.bundled import bundled_notebook
+from evalnb.gold.files import write_file
 from evalnb.show.export import export_html
 from evalnb.show.parameters import check_parameters, declared_parameters
 from evalnb.show.text import one_line
@@ -29,9 +31,15 @@ __all__ = ["build_report_folder", "export_html", "run_notebook", "safe_file_name
 
 TIMEOUT_S = 600.0
 REPORT_NOTEBOOKS = ("variant_report", "case_drilldown")
+_START_S = 90.0  # for imports and the kernel on a busy machine; papermill itself gives it 60
 _GRACE_S = 3.0  # between asking a process to end and ending it
 _LOOK_S = 0.5  # how often the kernel's processes are listed while it runs
+_RUNNING = b'"status": "running"'
+_EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Kernel|Interrupt)\b.*")
 _ERROR_TAG = "papermill-error-cell-tag"
+
+Cells = Sequence[tuple[str, dict[str, Any]]]
+"""Code cells with the words that name each in a message."""
 
 
 def build_report_folder(
@@ -91,7 +99,7 @@ def run_notebook(
     parameters
         Values for parameters that the notebook declares, of the declared types.
     timeout_s
-        Seconds for the whole run.
+        Seconds for the whole run, counted from its first cell.
 
     Returns
     -------
@@ -131,11 +139,11 @@ def run_notebook(
             _forget_places(partial, path, target)
         if fault is None:
             assert partial is not None
-            write_atomically(target, _written(partial))
+            write_file(target, _written(partial))
             return target
         evidence = folder / "failed" / target.name
         if partial is not None:
-            write_atomically(evidence, _written(partial))
+            write_file(evidence, _written(partial))
         raise NotebookError(
             f"{path.name} did not finish: {fault}",
             where=str(evidence) if partial is not None else None,
@@ -186,7 +194,7 @@ def _run_child(job: Mapping[str, Any], timeout_s: float) -> tuple[int | None, st
     Returns
     -------
     tuple
-        Its exit status, None if its time was up, and the last line that it complained with.
+        Its exit status, None if its time was up, and the exception it ended with.
     """
     with (
         tempfile.TemporaryDirectory(prefix="evalnb-jupyter-") as home,
@@ -206,12 +214,13 @@ def _run_child(job: Mapping[str, Any], timeout_s: float) -> tuple[int | None, st
             assert child.stdin is not None
             child.stdin.write(json.dumps(job))
             child.stdin.close()
-            status = _wait(child, family, time.monotonic() + timeout_s)
+            status = _wait(child, family, Path(job["output"]), timeout_s)
         finally:
             _end(child, family)
         stderr.seek(0)
         lines = [line for line in stderr.read().splitlines() if line.strip()]
-    return status, one_line(lines[-1], 300) if lines else ""
+    raised = [line for line in lines if _EXCEPTION.fullmatch(line)]
+    return status, one_line((raised or lines or [""])[-1], 300)
 
 
 def _environment(home: str) -> dict[str, str]:
@@ -233,15 +242,19 @@ def _environment(home: str) -> dict[str, str]:
     }
 
 
-def _wait(child: subprocess.Popen[str], family: dict[int, Any], deadline: float) -> int | None:
+def _wait(
+    child: subprocess.Popen[str], family: dict[int, Any], output: Path, timeout_s: float
+) -> int | None:
+    """Wait for the end of the child; None if its time was up first."""
     import psutil
 
+    deadline, started = time.monotonic() + _START_S, False
     while True:
         # The kernel has a session of its own: it is known only while its parent lives.
-        try:
+        with contextlib.suppress(psutil.NoSuchProcess):
             family.update({p.pid: p for p in psutil.Process(child.pid).children(recursive=True)})
-        except psutil.NoSuchProcess:
-            pass
+        if not started and _RUNNING in output.read_bytes():
+            deadline, started = time.monotonic() + timeout_s, True
         left = deadline - time.monotonic()
         try:
             return child.wait(max(0.0, min(_LOOK_S, left)))
@@ -262,10 +275,8 @@ def _end(child: subprocess.Popen[str], family: dict[int, Any]) -> None:
             child.kill()
             child.wait()
     for process in family.values():
-        try:
+        with contextlib.suppress(psutil.NoSuchProcess):
             process.kill()
-        except psutil.NoSuchProcess:
-            continue
     psutil.wait_procs(list(family.values()), timeout=_GRACE_S)
 
 
@@ -282,28 +293,42 @@ def _fault(
 ) -> str | None:
     """Say why a run does not count as finished; None if it does."""
     cells = [] if notebook is None else list(_code_cells(notebook))
-    for place, cell in cells:
-        for output in cell.get("outputs", []):
-            if output.get("output_type") == "error":
-                return f"{place} raised {output.get('ename')}: {one_line(output.get('evalue', ''), 300)}"
+    raised = _raised(cells)
+    if raised:
+        return raised
     if status is None:
-        running = [
-            p for p, c in cells if c["metadata"].get("papermill", {}).get("status") == "running"
-        ]
-        who = running[0] if running else "the kernel's start"
+        running = [place for place, cell in cells if _record(cell).get("status") == "running"]
+        who = running[0] if running else "the start of the kernel"
         return f"{who} was not done when the {timeout_s:g} s of the run were over"
     if status != 0:
         return f"exit status {status}{': ' + complaint if complaint else ''}"
-    if notebook is None:
-        return "nothing was saved"
+    return "nothing was saved" if notebook is None else _unfinished(notebook, cells)
+
+
+def _raised(cells: Cells) -> str | None:
+    for place, cell in cells:
+        for output in cell.get("outputs", []):
+            if output.get("output_type") == "error":
+                what = one_line(f"{output.get('ename')}: {output.get('evalue')}", 300)
+                return f"{place} raised {what}"
+    return None
+
+
+def _unfinished(notebook: dict[str, Any], cells: Cells) -> str | None:
     for place, cell in cells:
         if "".join(cell.get("source", "")).strip() and cell.get("execution_count") is None:
             return f"{place} did not run"
-    record = notebook.get("metadata", {}).get("papermill", {})
+    record = _record(notebook)
     marked = any(_ERROR_TAG in c.get("metadata", {}).get("tags", []) for c in notebook["cells"])
     if marked or record.get("exception") or not record.get("end_time"):
         return "its record is not that of a finished run"
     return None
+
+
+def _record(node: dict[str, Any]) -> dict[str, Any]:
+    """Return papermill's record of a notebook or a cell."""
+    record: dict[str, Any] = node.get("metadata", {}).get("papermill", {})
+    return record
 
 
 def _code_cells(notebook: dict[str, Any]) -> Iterable[tuple[str, dict[str, Any]]]:
@@ -315,8 +340,7 @@ def _code_cells(notebook: dict[str, Any]) -> Iterable[tuple[str, dict[str, Any]]
 
 def _forget_places(notebook: dict[str, Any], source: Path, target: Path) -> None:
     """Leave names in a notebook's record, not the paths of this machine."""
-    record = notebook.get("metadata", {}).get("papermill", {})
-    record.update(input_path=source.name, output_path=target.name)
+    _record(notebook).update(input_path=source.name, output_path=target.name)
 
 
 def _written(notebook: dict[str, Any]) -> bytes:

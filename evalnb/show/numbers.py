@@ -70,7 +70,7 @@ def format_p(value: object) -> str:
     number = present(value)
     if number is None:
         return NOTHING
-    return "< 0.0001" if number < 0.0001 else f"{number:.4f}"
+    return "< 0.0001" if number < 0.00005 else f"{number:.4f}"
 
 
 def format_percent(value: object) -> str:

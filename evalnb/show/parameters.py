@@ -9,7 +9,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
-from typing import Any, Literal, Optional, Union
+from functools import reduce
+from operator import or_
+from typing import Any, Literal
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -18,7 +20,7 @@ from evalnb.errors import BadInputError
 PARAMETERS_TAG = "parameters"
 # A name is pasted into the notebook as code, so it has to be nothing but a name.
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
-_PLAIN: dict[str, Any] = {"str": str, "int": int, "float": float, "bool": bool, "None": None}
+_PLAIN: dict[str, Any] = {"str": str, "int": int, "float": float, "bool": bool, "None": type(None)}
 _GENERIC: dict[str, Any] = {"list": list, "List": list, "dict": dict, "Dict": dict}
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
 
@@ -105,13 +107,13 @@ def _type(annotation: ast.expr, where: str) -> Any:
     """Build the type that an annotation spells, from a closed set."""
     match annotation:
         case ast.Constant(value=None):
-            return None
+            return type(None)
         case ast.Constant(value=str() as quoted):
             return _type(ast.parse(quoted, mode="eval").body, where)
         case ast.Name(id=name) | ast.Attribute(attr=name) if name in _PLAIN | _GENERIC:
             return (_PLAIN | _GENERIC)[name]
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return Union[_type(left, where), _type(right, where)]  # noqa: UP007  # None | None fails
+            return _union([_type(left, where), _type(right, where)])
         case ast.Subscript(value=ast.Name(id=name) | ast.Attribute(attr=name), slice=inner):
             return _subscripted(name, inner, where)
     raise BadInputError(
@@ -126,10 +128,8 @@ def _subscripted(name: str, inner: ast.expr, where: str) -> Any:
     if name == "Literal":
         return Literal[tuple(ast.literal_eval(part) for part in parts)]
     types = tuple(_type(part, where) for part in parts)
-    if name == "Union":
-        return Union[types]
-    if name == "Optional":
-        return Optional[types[0]]
+    if name in {"Union", "Optional"}:
+        return _union([*types, *([type(None)] * (name == "Optional"))])
     if name in _GENERIC:
         return _GENERIC[name][types]
     raise BadInputError(
@@ -137,3 +137,7 @@ def _subscripted(name: str, inner: ast.expr, where: str) -> Any:
         where=where or None,
         remedy="use str, int, float, bool, None, list, dict, Literal, and unions of them",
     )
+
+
+def _union(types: list[Any]) -> Any:
+    return reduce(or_, types)

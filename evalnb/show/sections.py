@@ -6,91 +6,348 @@ after the other that a notebook shows cell by cell.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from evalnb.errors import NotFoundError
-from evalnb.evaluation.frames import (
-    aggregates_frame,
-    latency_frame,
-    scores_frame,
-    usage_frame,
+from evalnb.evaluation.frames import aggregates_frame, latency_frame, usage_frame
+from evalnb.evaluation.report import EvaluationReport
+from evalnb.show.charts import plot_latency, plot_means
+from evalnb.show.comparisons import (
+    CASES_LISTED,
+    changes_of,
+    comparison_html,
+    comparison_sections,
+    differences_of,
+    verdict_words,
 )
-from evalnb.evaluation.report import EvaluationReport, load_report_record
-from evalnb.show.cases import CaseView, view_cases
-from evalnb.show.charts import Chart, plot_cases, plot_differences, plot_latency, plot_means
-from evalnb.show.drilldown import cases_html, cases_text
+from evalnb.show.display import Display, charts_html, facts_html, measure_charts
+from evalnb.show.drilldown import case_states, cases_html, cases_text
+from evalnb.show.findings import findings_of, notices_of
 from evalnb.show.markup import case_anchor, display_css, table_html, text_html
-from evalnb.show.numbers import format_count, format_difference, format_ms, format_value, present
+from evalnb.show.numbers import format_ms, format_value
+from evalnb.show.reading import Reading, read_report, reading_of
 from evalnb.show.tables import (
     Cell,
     Column,
     Table,
-    comparison_table,
     format_table,
+    label_measures,
     means_table,
     row_list,
+    split_measured,
 )
-from evalnb.show.text import one_line, plural, visible
+from evalnb.show.text import one_line, plural
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from evalnb.comparison.paired import ComparisonRecord
+__all__ = [
+    "all_sections",
+    "cases",
+    "changes",
+    "comparison_html",
+    "comparison_sections",
+    "differences",
+    "latency",
+    "means",
+    "opening",
+    "provenance",
+    "read_report",
+    "reading_of",
+    "report_html",
+    "slices",
+    "title",
+    "verdicts",
+]
 
-MEASURES_CHARTED = 6
-ROWS_CHARTED = 40
-HEATED = 4  # with more candidates, one heat map replaces a chart for each
-CHANGED_LISTED = 50
-
-
-@dataclass(frozen=True, eq=False)
-class Display:
-    """Something to look at: its data, its words, and its place in a page."""
-
-    key: str
-    title: str
-    question: str
-    data: pd.DataFrame
-    text: str
-    html: str
-
-    def frame(self) -> pd.DataFrame:
-        """Return the data that is shown."""
-        return self.data.copy()
-
-    def block(self) -> str:
-        """Return the display as it stands in a page."""
-        return f'<div class="evalnb">\n{self.html}\n</div>'
-
-    def _repr_html_(self) -> str:
-        return self.block()
-
-    def __str__(self) -> str:
-        """Return the display as plain text."""
-        return self.text
+_NO_SLICES = "No case names an intent, a language or a tag."
+_NO_USAGE = "Neither times nor usage were recorded."
 
 
-@dataclass(frozen=True, eq=False)
-class Reading:
-    """A report as somebody reads it: against which baseline, by which measures, which cases."""
+def title(reading: Reading) -> str:
+    """Name a report by its data set."""
+    name = reading.report.dataset.name or reading.report.dataset.id
+    return f"Retrieval report: {one_line(name, 120)}"
 
-    report: EvaluationReport
-    baseline: str
-    measures: tuple[str, ...]
-    case_ids: tuple[str, ...]
-    max_cases: int
 
-    @cached_property
-    def comparison(self) -> ComparisonRecord | None:
-        """The comparison of every variant with the baseline; None for one variant alone."""
-        if len(self.report.variants) < 2:
-            return None
-        from evalnb.comparison.paired import compare_frames
+def all_sections(reading: Reading) -> list[Display]:
+    """Return every section in reading order; the opening first."""
+    compared = [differences(reading)] if reading.comparison is not None else []
+    optional = [part for part in (slices(reading), latency(reading)) if not part.data.empty]
+    return [
+        opening(reading),
+        verdicts(reading),
+        means(reading),
+        *compared,
+        changes(reading),
+        *optional,
+        cases(reading),
+        provenance(reading),
+    ]
 
-        return compare_frames(
-            scores_frame(self.report), baseline=self.baseline, measures=self.measures
+
+def opening(reading: Reading) -> Display:
+    """Say what was evaluated, in one line of facts; it carries the style of all displays."""
+    import pandas as pd
+
+    report = reading.report
+    name = report.dataset.name or report.dataset.id
+    facts = {
+        "data set": f"{one_line(name, 120)} ({report.dataset.id}, {report.dataset.split})",
+        "cases": plural(len(report.cases), "case"),
+        "variants": ", ".join(one_line(v.name, 40) for v in report.variants[:6])
+        + (f" and {len(report.variants) - 6} more" if len(report.variants) > 6 else ""),
+        "baseline": one_line(reading.baseline, 80) if len(report.variants) > 1 else "",
+        "repetitions": str(report.request.repetitions) if report.request.repetitions > 1 else "",
+        "finished": report.observed.finished_at,
+    }
+    stated = {name: value for name, value in facts.items() if value}
+    return Display(
+        key="opening",
+        title=title(reading),
+        question="What was evaluated?",
+        data=pd.DataFrame(list(stated.items()), columns=["fact", "value"]),
+        text="\n".join(f"{name}: {value}" for name, value in stated.items()),
+        html=f"<style>\n{display_css()}</style>\n{facts_html(stated.items())}",
+    )
+
+
+def verdicts(reading: Reading) -> Display:
+    """Say in words which differences are real, and what makes them doubtful."""
+    comparison = reading.comparison
+    found = findings_of(comparison) if comparison is not None else ()
+    notices = sorted(notices_of(reading.report), key=lambda notice: not notice.alarm)
+    data = reading.means if comparison is None else comparison.frame
+    lines, cards = verdict_words(found) if found else ([_alone(reading)], "")
+    items = [
+        f'<li class="{"alarm" if n.alarm else "quiet"}">{"⚠ " * n.alarm}{text_html(n.text)}</li>'
+        for n in notices
+    ]
+    return Display(
+        key="verdict",
+        title="Verdict",
+        question="Which variant is better, and is the difference real?",
+        data=data,
+        text="\n".join([*lines, *(f"{'! ' * n.alarm}{n.text}" for n in notices)]),
+        html=(cards or f"<p>{text_html(lines[0])}</p>")
+        + (f'<ul class="notices">{"".join(items)}</ul>' if items else ""),
+    )
+
+
+def means(reading: Reading) -> Display:
+    """Show the mean of every measure, each beside its interval and its counts."""
+    measured, silent = split_measured(reading.means)
+    is_compared = measured["measure"].isin(reading.measures)
+    compared, others = measured[is_compared], measured[~is_compared]
+    html = measure_charts(
+        compared, lambda part: plot_means(part, baseline=reading.baseline), "mean"
+    )
+    if len(compared):
+        html += table_html(means_table(compared, baseline=reading.baseline))
+    if len(others):
+        table = table_html(means_table(others, baseline=reading.baseline))
+        html += f"<details><summary>Also reported</summary>{table}</details>"
+    if silent:
+        html += f'<p class="quiet">{text_html(silent)}</p>'
+    table = format_table(means_table(measured, baseline=reading.baseline)) if len(measured) else ""
+    return Display(
+        key="means",
+        title="Means",
+        question="How good is each variant on average, and over how many cases?",
+        data=reading.means,
+        text="\n".join(filter(None, [table, silent])) or "Nothing was measured.",
+        html=html or "<p>Nothing was measured.</p>",
+    )
+
+
+def differences(reading: Reading) -> Display:
+    """Show every difference to the baseline with its interval, tests and verdict."""
+    if reading.comparison is None:
+        return replace(
+            verdicts(reading),
+            key="differences",
+            title="Differences",
+            html=f"<p>{_alone(reading)}</p>",
         )
+    return differences_of(reading.comparison)
+
+
+def changes(reading: Reading) -> Display:
+    """List the cases that changed, worst first; for one variant alone, those that it missed."""
+    if reading.comparison is None:
+        return _misses(reading)
+    queries = {case.case_id: case.request.query for case in reading.report.cases}
+    shown = {view.case.case_id for view in reading.views}
+    return changes_of(reading.comparison, queries, shown)
+
+
+def _misses(reading: Reading) -> Display:
+    import pandas as pd
+
+    missed = [view for view in reading.views if "miss" in set(case_states(view))]
+    columns = (Column("case", right=False), Column("question", right=False))
+    rows = tuple(
+        (
+            Cell(view.case.case_id, href=f"#{case_anchor(view.case.case_id)}"),
+            Cell(one_line(view.case.request.query, 120)),
+        )
+        for view in missed[:CASES_LISTED]
+    )
+    found = f"{len(missed):,} of {plural(len(reading.views), 'question')} found nothing relevant."
+    table = Table(columns, rows, "Missed")
+    return Display(
+        key="missed",
+        title="What was missed",
+        question="Which questions found nothing relevant?",
+        data=pd.DataFrame(
+            [(view.case.case_id, view.case.request.query) for view in missed],
+            columns=["case_id", "query"],
+        ),
+        text="\n".join([found, *([format_table(table)] if rows else [])]),
+        html=f"<p>{found}</p>" + (table_html(table) if rows else ""),
+    )
+
+
+def slices(reading: Reading) -> Display:
+    """Show the first measure by intent, language and tag; slices carry no verdict."""
+    frame = aggregates_frame(reading.report)
+    frame = frame[(frame["slice"] != "all") & frame["measure"].isin(reading.measures[:1])]
+    table = _slices_table(frame)
+    return Display(
+        key="slices",
+        title="Slices",
+        question="Where is it strong or weak? Parts of the set, without a verdict.",
+        data=frame,
+        text=format_table(table) if table.rows else _NO_SLICES,
+        html=table_html(table) if table.rows else f"<p>{_NO_SLICES}</p>",
+    )
+
+
+def _slices_table(frame: pd.DataFrame) -> Table:
+    variants = list(dict.fromkeys(frame["variant"]))
+    measure = label_measures(frame)[0] if len(frame) else ""
+    columns = (
+        Column("slice", right=False),
+        *(Column(one_line(name, 30)) for name in variants),
+        Column("n"),
+    )
+    rows = []
+    for name, part in frame.groupby("slice", sort=False):
+        by_variant = {row.variant: row for row in row_list(part)}
+        cells = [
+            Cell(format_value(by_variant[v].mean) if v in by_variant else "-") for v in variants
+        ]
+        counts = sorted({row.n for row in by_variant.values()})
+        n = " to ".join(f"{count:,}" for count in dict.fromkeys([counts[0], counts[-1]]))
+        rows.append((Cell(one_line(str(name), 60)), *cells, Cell(n)))
+    return Table(columns, tuple(rows), f"Mean {measure}")
+
+
+def latency(reading: Reading) -> Display:
+    """Show how long searches took, and what they consumed."""
+    usage = usage_frame(reading.report)
+    times = latency_frame(reading.report)
+    columns = (
+        Column("variant", right=False),
+        Column("quantity", right=False),
+        *(Column(name) for name in ("mean", "p50", "p95", "p99")),
+        Column("n", title="searches that reported it"),
+    )
+    rows = []
+    for row in row_list(usage):
+        is_time = row.quantity == "latency_ms"
+        write: Callable[[object], str] = format_ms if is_time else format_value
+        amounts = [Cell(write(value)) for value in (row.mean, row.p50, row.p95, row.p99)]
+        quantity = "time of a search" if is_time else row.quantity
+        rows.append((Cell(one_line(row.variant, 40)), Cell(quantity), *amounts, Cell(f"{row.n:,}")))
+    table = Table(columns, tuple(rows), "Time and usage per search")
+    charts = [plot_latency(times)] if times["latency_ms"].notna().any() else []
+    return Display(
+        key="latency",
+        title="Time and usage",
+        question="What does each variant cost per search?",
+        data=usage,
+        text=format_table(table) if rows else _NO_USAGE,
+        html=charts_html(charts) + table_html(table) if rows else f"<p>{_NO_USAGE}</p>",
+    )
+
+
+def cases(reading: Reading) -> Display:
+    """Show every case: what was asked and expected, and what each variant returned."""
+    import pandas as pd
+
+    views = reading.views
+    total = len(reading.report.cases)
+    cut = f"{len(views):,} of {plural(total, 'case')} are shown." if len(views) < total else ""
+    rows = [
+        (view.case.case_id, view.case.request.query, variant.name, variant.outcome)
+        for view in views
+        for variant in view.variants
+    ]
+    return Display(
+        key="cases",
+        title="Cases",
+        question="What came back for each question? A case opens with a click, or by its address.",
+        data=pd.DataFrame(rows, columns=["case_id", "query", "variant", "first_relevant"]),
+        text="\n".join(filter(None, [cases_text(views), cut])),
+        html=(f"<p>{cut}</p>" if cut else "")
+        + cases_html(views, compared=reading.measures, baseline=reading.baseline),
+    )
+
+
+def provenance(reading: Reading) -> Display:
+    """Say what the figures were computed from, so that they can be computed again."""
+    import pandas as pd
+
+    rows = list(_provenance(reading.report))
+    return Display(
+        key="provenance",
+        title="Provenance",
+        question="From what were these figures computed, and how are they computed again?",
+        data=pd.DataFrame(rows, columns=["what", "value"]),
+        text="\n".join(f"{name}: {value}" for name, value in rows),
+        html=facts_html(rows),
+    )
+
+
+def _provenance(report: EvaluationReport) -> Iterator[tuple[str, str]]:
+    dataset, request, observed = report.dataset, report.request, report.observed
+    yield "data set", f"{dataset.id}, version {dataset.version_sha}, split {dataset.split}"
+    for name, cut in report.cuts.items():
+        if cut is None:
+            yield f"system {name}", "not pinned: it is asked live"
+            continue
+        indexes = "; ".join(f"{key} {digest}" for key, digest in sorted(cut.indexes.items()))
+        yield f"system {name}", f"snapshot {cut.snapshot_id}" + (f"; {indexes}" if indexes else "")
+    for variant in report.variants:
+        identity = ", ".join(f"{key} {value}" for key, value in sorted(variant.identity.items()))
+        parts = [f"system {variant.system}", f"config {variant.config_id}"]
+        parts += [f"overrides {variant.overrides}"] if variant.overrides else []
+        yield f"variant {variant.name}", "; ".join([*parts, *([identity] if identity else [])])
+    yield "measures", ", ".join(report.measures)
+    offline = ", offline" if request.offline else ""
+    yield "request", f"seed {request.seed}, {plural(request.repetitions, 'repetition')}{offline}"
+    yield "versions", ", ".join(f"{name} {value}" for name, value in report.versions.items())
+    hardware = ", ".join(f"{name} {value}" for name, value in observed.hardware.items())
+    for name, value in (
+        ("hardware", hardware),
+        ("started", observed.started_at),
+        ("took", f"{observed.duration_s:,.1f} s" if observed.duration_s else ""),
+        ("revision", observed.git_revision),
+        ("command", observed.command),
+    ):
+        if value:
+            yield name, value
+
+
+def report_html(report: EvaluationReport) -> str:
+    """Write a report for a notebook cell: verdict and means, without the cases."""
+    reading = reading_of(report)
+    return "\n".join(part.block() for part in (opening(reading), verdicts(reading), means(reading)))
+
+
+def _alone(reading: Reading) -> str:
+    if len(reading.report.variants) < 2:
+        return "One variant: there is nothing to compare it with. Its means stand below."
+    return "Nothing could be compared: no case has a score under two variants."

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from evalnb.show.numbers import (
+    NO_GOLD,
     NOTHING,
     format_count,
     format_difference,
@@ -25,6 +27,9 @@ from evalnb.show.text import cell_width, one_line, pad
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from evalnb.comparison.paired import ComparisonRecord
+    from evalnb.evaluation.report import CaseResult, EvaluationReport
 
 Tone = Literal["", "better", "worse", "equivalent", "undecided", "muted"]
 NAME_WIDTH = 40  # a longer name is cut for display; the frame has all of it
@@ -108,12 +113,31 @@ def row_list(frame: pd.DataFrame) -> list[Any]:
     return list(frame.itertuples())
 
 
-def label_measures(frame: pd.DataFrame) -> list[str]:
-    """Label each row's measure; the kind is named only where there are several."""
-    several = frame["kind"].dropna().nunique() > 1
+def label_measures(frame: pd.DataFrame, *, always_kind: bool = False) -> list[str]:
+    """Label each row's measure; the kind is named where there are several, or always."""
+    several = always_kind or frame["kind"].dropna().nunique() > 1
     return [
         measure_label(row.measure, row.k, row.kind if several else None) for row in row_list(frame)
     ]
+
+
+def split_measured(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Keep the measures that say something of any variant, and name the others in a line.
+
+    Rows are put in order of their measure. A measure that the gold defines for no case is one line
+    of words instead of a block of empty rows.
+    """
+    labels = label_measures(frame, always_kind=True)
+    told = frame["n"] > 0
+    if "n_undefined" in frame:  # failing everywhere is not the gold's doing, and is shown
+        told |= frame["n_undefined"] == 0
+    speaking = {label for label, tells in zip(labels, told, strict=True) if tells}
+    order = {label: at for at, label in enumerate(dict.fromkeys(labels))}
+    kept = [at for at, label in enumerate(labels) if label in speaking]
+    kept.sort(key=lambda at: order[labels[at]])
+    silent = frame[[label not in speaking for label in labels]]
+    names = ", ".join(dict.fromkeys(label_measures(silent)))
+    return frame.iloc[kept], f"{NO_GOLD} for any case: {names}." if names else ""
 
 
 def means_table(aggregates: pd.DataFrame, *, baseline: str = "") -> Table:
@@ -165,7 +189,7 @@ def _optional(value: object) -> str:
     return NOTHING if present(value) is None else format_value(value)
 
 
-def comparison_table(comparison: pd.DataFrame, *, adjusted: bool = True) -> Table:
+def comparison_table(comparison: pd.DataFrame) -> Table:
     """Tabulate differences to the baseline, each with its interval, tests and verdict."""
     columns = (
         Column("measure", right=False),
@@ -181,7 +205,6 @@ def comparison_table(comparison: pd.DataFrame, *, adjusted: bool = True) -> Tabl
         Column("verdict", right=False),
         Column("resolves", title="smallest difference this set would show 4 times in 5"),
         Column("n needed", title="families needed to show the observed difference"),
-        Column("note", right=False),
     )
     rows = []
     for label, row in zip(label_measures(comparison), row_list(comparison), strict=True):
@@ -195,16 +218,28 @@ def comparison_table(comparison: pd.DataFrame, *, adjusted: bool = True) -> Tabl
             Cell(format_difference(row.diff)),
             Cell(format_interval(row.ci_low, row.ci_high)),
             Cell(format_p(row.p_value)),
-            Cell(format_p(row.p_adjusted) if adjusted else NOTHING),
+            Cell(format_p(row.p_adjusted)),
             Cell(f"{row.wins:.0f}/{row.ties:.0f}/{row.losses:.0f}"),
             Cell(format_count(row.n)),
             Cell(f"{VERDICT_SIGNS.get(verdict, '?')} {verdict}{leaning}", verdict_tone(verdict)),
             Cell(_optional(row.mde)),
             Cell(format_count(row.n_needed)),
-            Cell(one_line(str(row.note or "")), "muted"),
         )
         rows.append(cells)
     return Table(columns, tuple(rows))
+
+
+def row_notes(comparison: pd.DataFrame) -> list[str]:
+    """Say what has to be known of single rows; what several rows share is said once."""
+    shared: dict[str, list[str]] = {}
+    for label, row in zip(label_measures(comparison), row_list(comparison), strict=True):
+        for note in (row.note if isinstance(row.note, str) else "").split("; "):
+            if note:
+                shared.setdefault(note, []).append(f"{label} {one_line(row.candidate, NAME_WIDTH)}")
+    return [
+        note if len(places) == len(comparison) else f"{', '.join(places)}: {note}"
+        for note, places in shared.items()
+    ]
 
 
 def verdict_tone(verdict: str) -> Tone:
@@ -213,16 +248,94 @@ def verdict_tone(verdict: str) -> Tone:
     return tones.get(verdict, "undecided")
 
 
-def frame_table(frame: pd.DataFrame, *, right: Sequence[str] = ()) -> Table:
-    """Tabulate a frame of finished values as it stands."""
-    columns = tuple(Column(str(name), right=name in right) for name in frame.columns)
-    rows = tuple(
-        tuple(Cell(_plain(value)) for value in row) for row in frame.itertuples(index=False)
+def report_text(report: EvaluationReport) -> str:
+    """Write a report for a terminal: what is doubtful, then every mean with its counts."""
+    from evalnb.show.findings import notices_of
+    from evalnb.show.reading import reading_of
+
+    reading = reading_of(report)
+    notices = [f"{'! ' * notice.alarm}{notice.text}" for notice in notices_of(report)]
+    measured, silent = split_measured(reading.means)
+    table = format_table(means_table(measured)) if len(measured) else "Nothing was measured."
+    return "\n".join([table, *filter(None, [silent]), *notices])
+
+
+def comparison_text(comparison: ComparisonRecord) -> str:
+    """Write a comparison for a terminal: the verdicts in words, then every difference."""
+    from evalnb.show.sections import comparison_sections
+
+    _, verdict, differences, changes = comparison_sections(comparison)
+    return "\n\n".join([str(verdict), str(differences), str(changes)])
+
+
+def eval_retrieval_text(report: EvaluationReport) -> str:
+    """Write the rank of the first correct hit of every case and leg, then the aggregates.
+
+    A miss is ``miss``, a leg that could not answer ``n/a``; ``evaluated`` counts the cases that
+    the averages hold.
+    """
+    names = [variant.name for variant in report.variants]
+    ranks: dict[tuple[str, str], str] = {}
+    for result in report.results:
+        if result.repetition == 0:
+            ranks[result.variant, result.case_id] = _rank_text(result)
+    widths = [max(8, cell_width(name)) for name in names]
+    lines = [_leg_line("#", "query", names, widths)]
+    for at, case in enumerate(report.cases, start=1):
+        cells = [ranks.get((name, case.case_id), "n/a") for name in names]
+        lines.append(_leg_line(str(at), one_line(case.request.query, 42), cells, widths))
+    lines += ["", "Aggregate metrics (rank of first correct chunk):"]
+    width = max([13, *map(cell_width, names)])
+    heads = ("hit@1", "hit@3", "hit@5", "MRR")
+    lines.append(pad("mode", width) + "".join(f"{head:>8}" for head in heads) + "  evaluated")
+    for name in names:
+        found = [ranks.get((name, case.case_id), "n/a") for case in report.cases]
+        lines.append(
+            pad(one_line(name), width) + _leg_means([r for r in found if r not in _UNSCORED])
+        )
+    return "\n".join(lines)
+
+
+_UNSCORED = ("n/a", "N/A")
+
+
+def _rank_text(result: CaseResult) -> str:
+    """Return the rank that the reciprocal rank stands for; nothing is counted twice."""
+    score = next((s for s in result.scores if s.measure.partition("@")[0] == "RR"), None)
+    if result.result.status != "ok" or score is None or score.status == "unavailable":
+        return "n/a"
+    if score.status == "undefined":
+        return "N/A"
+    return str(round(1 / score.value)) if score.value else "miss"
+
+
+def _leg_line(number: str, query: str, cells: Sequence[str], widths: Sequence[int]) -> str:
+    legs = "  ".join(
+        pad(cell, width, right=True) for cell, width in zip(cells, widths, strict=True)
     )
-    return Table(columns, rows)
+    return f"{pad(number, 3)} {pad(query, 42)}{legs}"
 
 
-def _plain(value: Any) -> str:
-    if isinstance(value, str):
-        return one_line(value)
-    return format_value(value) if isinstance(value, float) else format_count(value)
+def _leg_means(ranks: Sequence[str]) -> str:
+    if not ranks:
+        return "".join(f"{'n/a':>8}" for _ in range(4)) + f"{0:>11}"
+    reciprocals = [0.0 if rank == "miss" else 1 / int(rank) for rank in ranks]
+    hits = [sum(r >= 1 / k for r in reciprocals) / len(ranks) for k in (1, 3, 5)]
+    mean = sum(reciprocals) / len(ranks)
+    return "".join(f"{hit:>8.2f}" for hit in hits) + f"{mean:>8.3f}{len(ranks):>11}"
+
+
+def write_csv(frame: pd.DataFrame, path: Path) -> Path:
+    """Write a frame as CSV, whole or not at all.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe in front.
+    """
+    from evalnb.gold.files import write_file
+
+    safe = frame.map(lambda value: f"'{value}" if _is_formula(value) else value)
+    write_file(path, safe.to_csv(index=False, lineterminator="\n").encode())
+    return path
+
+
+def _is_formula(value: object) -> bool:
+    return isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))

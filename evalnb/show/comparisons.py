@@ -1,0 +1,170 @@
+"""The displays of a comparison: verdicts in words, differences, and the cases that changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from evalnb.comparison.traits import measure_traits
+from evalnb.show.charts import plot_cases, plot_differences
+from evalnb.show.display import Display, charts_html, measure_charts
+from evalnb.show.findings import Finding, findings_of
+from evalnb.show.markup import case_anchor, display_css, table_html, text_html
+from evalnb.show.numbers import format_difference, format_value
+from evalnb.show.reading import of_first_measure
+from evalnb.show.tables import (
+    VERDICT_SIGNS,
+    Cell,
+    Column,
+    Table,
+    comparison_table,
+    format_table,
+    label_measures,
+    row_list,
+    row_notes,
+    split_measured,
+    verdict_tone,
+)
+from evalnb.show.text import one_line, plural
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from evalnb.comparison.paired import ComparisonRecord
+
+FINDINGS_SHOWN = 12
+BARS_EACH = 3  # candidates with a chart of their own; more share one heat map
+CASES_LISTED = 25
+
+
+def comparison_sections(comparison: ComparisonRecord) -> list[Display]:
+    """Return the sections of a comparison that stands alone; the opening first."""
+    import pandas as pd
+
+    found = findings_of(comparison)
+    lines, cards = verdict_words(found)
+    first = Display(
+        key="opening",
+        title=f"Compared with {one_line(comparison.baseline, 80)}",
+        question="What was compared?",
+        data=pd.DataFrame({"candidate": [finding.candidate for finding in found]}),
+        text="",
+        html=f"<style>\n{display_css()}</style>",
+    )
+    verdict = Display(
+        key="verdict",
+        title="Verdict",
+        question="Which variant is better, and is the difference real?",
+        data=comparison.frame,
+        text="\n".join(lines),
+        html=cards,
+    )
+    return [first, verdict, _differences(comparison), _changes(comparison, {}, set())]
+
+
+def comparison_html(comparison: ComparisonRecord) -> str:
+    """Write a comparison for a notebook cell."""
+    return "\n".join(part.block() for part in comparison_sections(comparison))
+
+
+def verdict_words(found: Sequence[Finding]) -> tuple[list[str], str]:
+    """Word the findings, as lines of text and as cards; of very many, the first."""
+    shown, rest = found[:FINDINGS_SHOWN], found[FINDINGS_SHOWN:]
+    lines = [_finding_text(finding) for finding in shown]
+    cards = "".join(_finding_html(finding) for finding in shown)
+    if rest:
+        lines.append(f"{plural(len(rest), 'more variant')} below: {_tally(rest)}.")
+        cards += f'<li class="undecided"><p>{text_html(lines[-1])}</p></li>'
+    return lines, f'<ul class="verdicts">{cards}</ul>'
+
+
+def differences_of(comparison: ComparisonRecord) -> Display:
+    """Show every difference with its interval, tests, verdict and notes."""
+    measured, silent = split_measured(comparison.frame)
+    table = comparison_table(measured)
+    notes = list(filter(None, [silent, *comparison.notes, *row_notes(measured)]))
+    items = "".join(f"<li>{text_html(note)}</li>" for note in notes)
+    return Display(
+        key="differences",
+        title="Differences",
+        question="How large is each difference to the baseline, and how sure is it?",
+        data=comparison.frame,
+        text="\n".join([format_table(table), *(f"- {note}" for note in notes)]),
+        html=measure_charts(measured, plot_differences, "diff")
+        + table_html(table)
+        + (f"<details><summary>Notes</summary><ul>{items}</ul></details>" if notes else ""),
+    )
+
+
+def changes_of(comparison: ComparisonRecord, queries: dict[str, str], linked: set[str]) -> Display:
+    """List the cases that changed by the first measure, worst first."""
+    changed = of_first_measure(comparison.changed, comparison.frame)
+    measure = next(iter(label_measures(changed)), "")
+    table = _changes_table(changed, queries, linked, f"Worst first, by {measure}")
+    groups = [rows for _, rows in changed.groupby("candidate", sort=False)]
+    charts = (
+        [plot_cases(group, measure=measure) for group in groups]
+        if len(groups) <= BARS_EACH
+        else [plot_cases(changed, measure=measure)]
+    )
+    nothing = "No case changed."
+    return Display(
+        key="changes",
+        title="What changed",
+        question="Which questions got worse or better? On this set the list is exact.",
+        data=comparison.changed,
+        text=f"{table.caption}\n{format_table(table)}" if table.rows else nothing,
+        html=charts_html(charts) + table_html(table) if table.rows else f"<p>{nothing}</p>",
+    )
+
+
+def _changes_table(
+    changed: pd.DataFrame, queries: dict[str, str], linked: set[str], caption: str
+) -> Table:
+    rows = row_list(changed)
+    rows.sort(key=lambda row: measure_traits(row.measure).direction * row.diff)
+    columns = (
+        Column("case", right=False),
+        Column("question", right=False),
+        Column("candidate", right=False),
+        Column("baseline"),
+        Column("candidate's"),
+        Column("difference"),
+    )
+    if len(rows) > CASES_LISTED:
+        caption += f": {CASES_LISTED} of {len(rows):,}"
+    cells = tuple(
+        (
+            Cell(row.case_id, href=_link(row.case_id, linked)),
+            Cell(one_line(queries.get(row.case_id, ""), 90)),
+            Cell(one_line(row.candidate, 40)),
+            Cell(format_value(row.baseline_value)),
+            Cell(format_value(row.value)),
+            Cell(format_difference(row.diff)),
+        )
+        for row in rows[:CASES_LISTED]
+    )
+    return Table(columns, cells, caption)
+
+
+def _tally(findings: Sequence[Finding]) -> str:
+    counts = Counter(finding.verdict for finding in findings)
+    return ", ".join(f"{n:,} {verdict}" for verdict, n in counts.items())
+
+
+def _finding_text(finding: Finding) -> str:
+    sign = VERDICT_SIGNS.get(finding.verdict, "?")
+    return "\n".join([f"{sign} {finding.headline}", *(f"    {s}" for s in finding.sentences)])
+
+
+def _finding_html(finding: Finding) -> str:
+    tone = verdict_tone(finding.verdict)
+    sign = VERDICT_SIGNS.get(finding.verdict, "?")
+    sentences = "".join(f"<p>{text_html(sentence)}</p>" for sentence in finding.sentences)
+    headline = f'<span class="{tone}">{sign}</span> {text_html(finding.headline)}'
+    return f'<li class="{tone}"><p class="headline">{headline}</p>{sentences}</li>'
+
+
+def _link(case_id: str, linked: set[str]) -> str:
+    return f"#{case_anchor(case_id)}" if case_id in linked else ""

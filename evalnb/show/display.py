@@ -1,0 +1,69 @@
+"""What a section is made of: its data, its words and its HTML, and how charts stand in a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evalnb.show.charts import Chart
+from evalnb.show.markup import text_html
+from evalnb.show.tables import label_measures
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ROWS_CHARTED = 30
+
+
+@dataclass(frozen=True, eq=False)
+class Display:
+    """Something to look at: its data, its words, and its place in a page.
+
+    ``key`` is its address in a page, ``question`` the sentence that says what it answers.
+    """
+
+    key: str
+    title: str
+    question: str
+    data: pd.DataFrame
+    text: str
+    html: str
+
+    def frame(self) -> pd.DataFrame:
+        """Return the data that is shown."""
+        return self.data.copy()
+
+    def block(self) -> str:
+        """Return the display as it stands in a page."""
+        return f'<div class="evalnb">\n{self.html}\n</div>'
+
+    def _repr_html_(self) -> str:
+        return self.block()
+
+    def __str__(self) -> str:
+        """Return the display as plain text."""
+        return self.text
+
+
+def facts_html(facts: Iterable[tuple[str, str]]) -> str:
+    rows = "".join(f"<dt>{text_html(k)}</dt><dd>{text_html(v)}</dd>" for k, v in facts)
+    return f"<dl>{rows}</dl>"
+
+
+def measure_charts(frame: pd.DataFrame, plot: Callable[[pd.DataFrame], Chart], size: str) -> str:
+    """Draw one chart per measure; of very many rows, the largest."""
+    charts, cut = [], False
+    for _, part in frame.assign(_label=label_measures(frame)).groupby("_label", sort=False):
+        rows = part.drop(columns="_label")
+        if len(rows) > ROWS_CHARTED:
+            rows, cut = rows.loc[rows[size].abs().nlargest(ROWS_CHARTED).index], True
+        charts.append(plot(rows))
+    note = f'<p class="quiet">Drawn: the {ROWS_CHARTED} largest; the table has all.</p>'
+    return charts_html(charts) + (note if cut else "")
+
+
+def charts_html(charts: Sequence[Chart]) -> str:
+    if not charts:
+        return ""
+    return f'<div class="charts">{"".join(chart._repr_html_() for chart in charts)}</div>'

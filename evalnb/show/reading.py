@@ -1,0 +1,163 @@
+"""A report as somebody reads it: against which baseline, by which measures, which cases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evalnb.comparison.traits import measure_traits
+from evalnb.errors import BadInputError, NotFoundError
+from evalnb.evaluation.frames import aggregates_frame, scores_frame
+from evalnb.evaluation.report import EvaluationReport, load_report_record
+from evalnb.measures.names import parse_measure
+from evalnb.show.cases import CaseView, Change, view_cases
+from evalnb.show.tables import label_measures, row_list, split_measured
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from evalnb.comparison.paired import ComparisonRecord
+
+MAX_CASES = 1_024
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """One report, one baseline, the measures that carry verdicts, the cases to show."""
+
+    report: EvaluationReport
+    baseline: str
+    measures: tuple[str, ...]
+    case_ids: tuple[str, ...]
+
+    @cached_property
+    def scores(self) -> pd.DataFrame:
+        """The scores frame."""
+        return scores_frame(self.report)
+
+    @cached_property
+    def comparison(self) -> ComparisonRecord | None:
+        """Every variant against the baseline; None where there is nothing to compare."""
+        if len(self.report.variants) < 2 or not self.report.results or not self.measures:
+            return None
+        from evalnb.comparison.paired import compare_frames
+
+        return compare_frames(self.scores, baseline=self.baseline, measures=self.measures)
+
+    @cached_property
+    def means(self) -> pd.DataFrame:
+        """The aggregates of all cases, each with the interval of its mean."""
+        means = aggregates_frame(self.report)
+        means = means[means["slice"] == "all"]
+        return with_intervals(means, self.scores) if self.report.results else means
+
+    @cached_property
+    def views(self) -> tuple[CaseView, ...]:
+        """The cases to show."""
+        return tuple(
+            view_cases(
+                self.report,
+                baseline=self.baseline,
+                changes=primary_changes(self.comparison),
+                case_ids=self.case_ids,
+            )
+        )
+
+
+def read_report(
+    report_path: str | Path,
+    *,
+    baseline: str = "",
+    measures: Sequence[str] = (),
+    case_ids: Sequence[str] = (),
+    max_cases: int = MAX_CASES,
+) -> Reading:
+    """Read a saved report.
+
+    Parameters
+    ----------
+    report_path
+        A report file, or the folder that holds a report.json.
+    baseline
+        The variant to compare with; the request's, or the first one, unless given.
+    measures
+        The measures that carry verdicts; those of the request unless given.
+    case_ids
+        The cases to show one by one; all unless given.
+    max_cases
+        Show at most so many: the first ones, and the page says so.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no report, variant, measure or case of that name.
+    """
+    report = load_report_record(Path(report_path))
+    return reading_of(
+        report, baseline=baseline, measures=measures, case_ids=case_ids, max_cases=max_cases
+    )
+
+
+def reading_of(
+    report: EvaluationReport,
+    *,
+    baseline: str = "",
+    measures: Sequence[str] = (),
+    case_ids: Sequence[str] = (),
+    max_cases: int = MAX_CASES,
+) -> Reading:
+    """Read a report that is at hand; as :func:`read_report`."""
+    names = [variant.name for variant in report.variants]
+    chosen = baseline or report.request.baseline or (names[0] if names else "")
+    if chosen and chosen not in names:
+        raise NotFoundError(
+            f"the baseline {chosen!r} is no variant", remedy=f"variants: {', '.join(names)}"
+        )
+    if max_cases < 0:
+        raise BadInputError(f"max_cases must not be negative, is {max_cases}")
+    known = [case.case_id for case in report.cases]
+    if unknown := sorted(set(case_ids) - set(known)):
+        raise NotFoundError(
+            f"the report has no case {unknown[0]!r}",
+            remedy=f"it has {len(known):,}, such as {', '.join(known[:3])}",
+        )
+    wanted = set(case_ids)
+    shown = [case_id for case_id in known if not wanted or case_id in wanted]
+    return Reading(
+        report=report,
+        baseline=chosen,
+        measures=tuple(str(parse_measure(name)) for name in measures) or report.compared,
+        case_ids=tuple(shown[:max_cases]),
+    )
+
+
+def with_intervals(means: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+    """Put the interval of each mean beside it."""
+    from evalnb.comparison.paired import mean_intervals
+
+    ends = ["ci_low", "ci_high", "ci_method"]
+    found = mean_intervals(scores)
+    keys = ["variant", "measure", "k", "kind"]
+    columns = list(means.columns)
+    return means.drop(columns=ends).merge(found, on=keys, how="left")[columns]
+
+
+def primary_changes(comparison: ComparisonRecord | None) -> dict[str, dict[str, Change]]:
+    """Return how each case changed in the first measure: candidate -> case_id -> change."""
+    if comparison is None or comparison.frame.empty:
+        return {}
+    found: dict[str, dict[str, Change]] = {}
+    for row in row_list(of_first_measure(comparison.changed, comparison.frame)):
+        gain = measure_traits(row.measure).direction * row.diff
+        found.setdefault(row.candidate, {})[row.case_id] = Change(row.diff, gain)
+    return found
+
+
+def of_first_measure(rows: pd.DataFrame, comparison: pd.DataFrame) -> pd.DataFrame:
+    """Keep the rows of the first measure that could be compared: headlines speak of it."""
+    measured, _ = split_measured(comparison)
+    first = next(iter(label_measures(measured, always_kind=True)), None)
+    return rows[[label == first for label in label_measures(rows, always_kind=True)]]
