@@ -59,8 +59,7 @@ class CaseScores:
     n_repetitions
         Different ones in the frame.
     remarks
-        By positions of variant and key: what the reasons of ok scores say, such as a limit below
-        the cutoff.
+        By positions of variant and key: what the reasons of ok scores say of the limit.
     """
 
     variants: tuple[str, ...]
@@ -92,7 +91,7 @@ def average_cases(scores: pd.DataFrame) -> CaseScores:
     variants, variant_codes = _in_order(scores["variant"])
     keys, key_codes = _measure_keys(scores)
     case_ids, case_codes = _sorted(scores["case_id"])
-    family_keys, family_codes = _sorted(scores["family_key"])
+    family_keys, family_codes = _sorted(scores["family_key"].fillna(scores["case_id"]))
     shape = (len(variants), len(keys), len(case_ids))
     cells = np.ravel_multi_index((variant_codes, key_codes, case_codes), shape)
     _refuse_duplicates(scores, cells)
@@ -114,6 +113,8 @@ def _in_order(column: pd.Series) -> tuple[tuple[str, ...], NDArray[np.int_]]:
     import pandas as pd
 
     codes, found = pd.factorize(column)
+    if (codes < 0).any():
+        raise BadInputError(f"row {int((codes < 0).argmax())} of the scores has no {column.name}")
     return tuple(map(str, found)), codes
 
 
@@ -188,7 +189,8 @@ def _remarks(
 ) -> dict[tuple[int, int], tuple[str, ...]]:
     if "reason" not in scores.columns:
         return {}
-    rows = np.flatnonzero((scores["status"] == "ok") & scores["reason"].notna())
+    told = scores["reason"].astype("str").str.startswith("the limit")
+    rows = np.flatnonzero((scores["status"] == "ok") & told)
     found: dict[tuple[int, int], dict[str, None]] = {}
     for row, reason in zip(rows, scores["reason"].iloc[rows], strict=True):
         found.setdefault((int(variants[row]), int(keys[row])), {})[str(reason)] = None

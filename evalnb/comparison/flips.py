@@ -150,7 +150,9 @@ def _test_together(found: FlipTests, rows: NDArray[np.int_], group: Flips, alpha
     found.simultaneous[rows] = True
     for h, rank in enumerate(simultaneous_ranks(group, alpha=alpha)):
         row = rows[h]
-        found.level[row] = level_of_rank(rank, group.n_vectors, exhaustive=group.exhaustive)
+        level = level_of_rank(rank, group.n_vectors, exhaustive=group.exhaustive)
+        # So few families that none may reject: what more of them would be granted at least.
+        found.level[row] = level or alpha / len(rows)
         rejected = found.p_single[row] <= alpha
         found.low[row], found.high[row] = _interval(group, h, rank=rank, rejected=rejected)
 

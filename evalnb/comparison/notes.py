@@ -49,7 +49,7 @@ def _left_out(pairs: Pairs) -> list[str]:
     reasons = [
         f"{count} {name}"
         for count, name in (
-            (pairs.n_unavailable, "unavailable"),
+            (pairs.n_unavailable, "unavailable, so no verdict"),
             (pairs.n_undefined, "without gold"),
             (pairs.n_unmatched, "scored for one variant only"),
         )

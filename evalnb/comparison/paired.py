@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evalnb.comparison.case_scores import ABSENT, OK, CaseScores, average_cases
 from evalnb.comparison.intervals import mean_interval
@@ -251,32 +252,34 @@ def _changed_frame(hypotheses: Sequence[Hypothesis], cases: CaseScores) -> pd.Da
     import pandas as pd
 
     case_ids, family_keys = np.array(cases.case_ids, object), np.array(cases.family_keys, object)
-    parts = []
+    columns: dict[str, list[NDArray[Any]]] = {name: [] for name in CHANGED_COLUMNS}
     for hypothesis in hypotheses:
         pairs = hypothesis.pairs
         moved = np.flatnonzero(pairs.differences)
         gains = hypothesis.traits.direction * pairs.differences[moved]
         worst_first = moved[np.argsort(gains, kind="stable")]
         found = pairs.cases[worst_first]
-        columns = {
-            "candidate": cases.variants[pairs.candidate],
-            **cases.keys[pairs.key]._asdict(),
-            "case_id": case_ids[found],
-            "family_key": family_keys[cases.families[found]],
-            "baseline_value": pairs.baseline_values[worst_first],
-            "value": pairs.values[worst_first],
-            "diff": pairs.differences[worst_first],
-        }
-        parts.append(_typed(pd.DataFrame(columns)))
-    return pd.concat(parts, ignore_index=True)
+        same = {"candidate": cases.variants[pairs.candidate], **cases.keys[pairs.key]._asdict()}
+        for name, value in same.items():
+            columns[name].append(np.full(len(found), value, dtype=object))
+        columns["case_id"].append(case_ids[found])
+        columns["family_key"].append(family_keys[cases.families[found]])
+        columns["baseline_value"].append(pairs.baseline_values[worst_first])
+        columns["value"].append(pairs.values[worst_first])
+        columns["diff"].append(pairs.differences[worst_first])
+    joined = {name: np.concatenate(parts) for name, parts in columns.items()}
+    return pd.DataFrame(
+        {name: pd.Series(v, dtype=_TYPES.get(name, "object")) for name, v in joined.items()}
+    )
 
 
 def _frame(columns: Sequence[str], rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Build a frame whose types do not depend on what is missing in it."""
     import pandas as pd
 
-    return _typed(pd.DataFrame(rows, columns=list(columns)))
-
-
-def _typed(frame: pd.DataFrame) -> pd.DataFrame:
-    """Give every column the type that it has whatever is missing in it."""
-    return frame.astype({name: _TYPES.get(name, "object") for name in frame.columns})
+    return pd.DataFrame(
+        {
+            name: pd.Series([row[name] for row in rows], dtype=_TYPES.get(name, "object"))
+            for name in columns
+        }
+    )

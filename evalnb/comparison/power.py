@@ -34,15 +34,12 @@ _MIN_VECTORS, _MAX_VECTORS = 1_000, 10_000
 _CHUNK = 100  # sets at a time, so that their flips stay in cache
 
 
-def smallest_difference(
-    sums: Floats,
-    sizes: Floats,
-    *,
-    level: float,
-    n_families: int | None = None,
-    seed: int = 0,
-) -> float | None:
-    """Return the difference that would show in four of five sets of families like these.
+class Resolution:
+    """What sets of families like the observed ones would show.
+
+    Families are drawn with replacement from the observed ones without their mean difference, and
+    each set is scaled by sqrt(df / chi2) for what so few families leave unknown of their spread. A
+    shift that all cases share is assumed; a change in a few cases needs more families.
 
     Parameters
     ----------
@@ -50,57 +47,81 @@ def smallest_difference(
         (families,): S_f and n_f of the families that have pairs.
     level
         Error rate at which a difference has to show.
-    n_families
-        Families of a set; as many as observed unless given.
     seed
         Of the simulated sets and of their sign vectors.
-
-    Returns
-    -------
-    float or None
-        Null where the families agree, so that their spread is unknown, or are too few to show any
-        difference at this level.
-
-    Notes
-    -----
-    Families are drawn with replacement from the observed ones without their mean difference, and
-    each set is scaled by sqrt(df / chi2) for what so few families leave unknown of their spread. A
-    shift that all cases share is assumed; a change in a few cases needs more families.
     """
-    n = len(sums) if n_families is None else n_families
-    simulated = min(n, SIMULATED_FAMILIES)
-    sets = _draw_sets(sums, sizes, simulated, seed)
-    if sets is None:
-        return None
-    shown = _shown(*sets, level=level, seed=seed) * math.sqrt(simulated / n)
-    # More digits than a simulation has would differ from one processor to the next.
-    return float(f"{shown:.3g}") if math.isfinite(shown) else None
 
+    def __init__(self, sums: Floats, sizes: Floats, *, level: float, seed: int = 0) -> None:
+        self.sums, self.sizes, self.level, self.seed = sums, sizes, level, seed
+        self._errors = _centred_errors(sums, sizes)
+        self._drawn = np.empty((0, SETS), dtype=np.int_)
+        self._found: dict[int, float] = {}
 
-def families_needed(sums: Floats, sizes: Floats, *, level: float, seed: int = 0) -> int | None:
-    """Return the fewest families, to two digits, that would show the observed difference.
+    def smallest_difference(self, n_families: int | None = None) -> float | None:
+        """Return the difference that would show in four of five sets.
 
-    Parameters and assumptions are those of :func:`smallest_difference`; null where it is, or where
-    there is no difference.
-    """
-    sets = _draw_sets(sums, sizes, SIMULATED_FAMILIES, seed)
-    total = abs(float(sums.sum()))
-    if sets is None or total <= TOLERANCE * np.abs(sums).sum():
-        return None
-    wanted = total / float(sizes.sum())
-    most = _shown(*sets, level=level, seed=seed)
-    if math.isinf(most):
-        return None
-    guess = SIMULATED_FAMILIES * (most / wanted) ** 2
-    if most > wanted:
-        return _two_digits(guess)
-    low, high = fewest_resolvable(level), SIMULATED_FAMILIES
-    while _two_digits(low) != _two_digits(high):
-        n = min(max(math.floor(guess), low), high - 1)
-        shown = _shown(sets[0][:, :n], sets[1][:, :n], level=level, seed=seed)
-        low, high = (low, n) if shown <= wanted else (n + 1, high)
-        guess = n * (shown / wanted) ** 2 if math.isfinite(shown) else low
-    return _two_digits(high)
+        Parameters
+        ----------
+        n_families
+            Families of a set; as many as observed unless given.
+
+        Returns
+        -------
+        float or None
+            Null where the families agree, so that their spread is unknown, or are too few to show
+            any difference at this level.
+        """
+        n = len(self.sums) if n_families is None else n_families
+        simulated = min(n, SIMULATED_FAMILIES)
+        shown = self._shown(simulated) * math.sqrt(simulated / n)
+        # More digits than a simulation has would differ from one processor to the next.
+        return float(f"{shown:.3g}") if math.isfinite(shown) else None
+
+    def families_needed(self) -> int | None:
+        """Return the fewest families, to two digits, that would show the observed difference.
+
+        Null where no number of families is known to, or where there is no difference.
+        """
+        total = abs(float(self.sums.sum()))
+        most = self._shown(SIMULATED_FAMILIES)
+        if total <= TOLERANCE * np.abs(self.sums).sum() or math.isinf(most):
+            return None
+        wanted = total / float(self.sizes.sum())
+        guess = SIMULATED_FAMILIES * (most / wanted) ** 2
+        if most > wanted:
+            return _two_digits(guess)
+        low, high = fewest_resolvable(self.level), SIMULATED_FAMILIES
+        while _two_digits(low) != _two_digits(high):
+            n = min(max(math.floor(guess), low), high - 1)
+            shown = self._shown(n)
+            low, high = (low, n) if shown <= wanted else (n + 1, high)
+            guess = n * (shown / wanted) ** 2 if math.isfinite(shown) else low
+        return _two_digits(high)
+
+    def _shown(self, n_families: int) -> float:
+        """Return the shift that four of five sets show; infinite where too many show none."""
+        if self._errors is None or self.level <= 0 or not resolvable(n_families, self.level):
+            return math.inf
+        if n_families not in self._found:
+            self._found[n_families] = self._simulate(self._errors, n_families)
+        return self._found[n_families]
+
+    def _simulate(self, errors: Floats, n_families: int) -> float:
+        rng = np.random.default_rng(self.seed)
+        df = bell_mccaffrey_df(self.sizes)
+        scale = np.sqrt(df / rng.chisquare(df, SETS))
+        # A larger set begins with the families of a smaller one.
+        if len(self._drawn) < n_families:
+            self._drawn = rng.integers(0, len(errors), (n_families, SETS))
+        drawn = self._drawn[:n_families]
+        same = (self.sizes == self.sizes[0]).all()
+        sizes = np.broadcast_to(self.sizes[0], drawn.shape) if same else self.sizes[drawn]
+        if n_families <= FLIPPED_FAMILIES:
+            low, high = _flipped_ends(errors[drawn], sizes, level=self.level, seed=self.seed)
+        else:
+            low, high = _beta_ends(errors[drawn], sizes, level=self.level)
+        ends = np.concatenate([-scale * low, scale * high])
+        return float(np.quantile(ends, POWER, method="lower"))
 
 
 def family_dependence(
@@ -137,34 +158,17 @@ def family_dependence(
     return effect, correlation
 
 
-def _draw_sets(
-    sums: Floats, sizes: Floats, n_families: int, seed: int
-) -> tuple[Floats, Floats] | None:
-    """Draw sets of families: (sets, families) of S_f and of n_f; null where all families agree."""
+def _centred_errors(sums: Floats, sizes: Floats) -> Floats | None:
+    """Return what the families differ by beyond their mean, as spread as the CR2 variance is.
+
+    Null where they all agree.
+    """
     n = sizes.sum()
     centred = sums - sums.sum() / n * sizes
     if len(sums) < 2 or np.abs(centred).max() <= TOLERANCE * np.abs(sums).sum():
         return None
-    errors = centred / np.sqrt(1 - sizes / n)  # as spread as the CR2 variance is
-    errors -= errors.sum() / n * sizes
-    rng = np.random.default_rng([seed, n_families])
-    drawn = rng.integers(0, len(sums), (SETS, n_families))
-    df = bell_mccaffrey_df(sizes)
-    scale = np.sqrt(df / rng.chisquare(df, (SETS, 1)))
-    same = (sizes == sizes[0]).all()
-    return errors[drawn] * scale, np.broadcast_to(sizes[0], drawn.shape) if same else sizes[drawn]
-
-
-def _shown(sums: Floats, sizes: Floats, *, level: float, seed: int) -> float:
-    """Return the shift that four of five sets show; infinite where too many never show any."""
-    n_families = sums.shape[1]
-    if level <= 0 or not resolvable(n_families, level):
-        return math.inf
-    if n_families <= FLIPPED_FAMILIES:
-        low, high = _flipped_ends(sums, sizes, level=level, seed=seed)
-    else:
-        low, high = _beta_ends(sums, sizes, level=level)
-    return float(np.quantile(np.concatenate([-low, high]), POWER, method="lower"))
+    errors = centred / np.sqrt(1 - sizes / n)
+    return np.asarray(errors - errors.sum() / n * sizes)
 
 
 def _flipped_ends(sums: Floats, sizes: Floats, *, level: float, seed: int) -> tuple[Floats, Floats]:
@@ -172,24 +176,23 @@ def _flipped_ends(sums: Floats, sizes: Floats, *, level: float, seed: int) -> tu
 
     A vector and its opposite make the same two halves, so the last family is never flipped.
     """
-    n_families = sums.shape[1]
+    n_families, n_sets = sums.shape
     n_vectors = min(_MAX_VECTORS, max(_MIN_VECTORS, math.ceil(2 / level)))
     exhaustive = 2 ** (n_families - 1) <= n_vectors
     if exhaustive:
-        signs = np.append(
-            subset_sums(np.eye(n_families - 1)), np.zeros((1, 2 ** (n_families - 1))), axis=0
-        )
+        signs = subset_sums(np.eye(n_families, n_families - 1)).T
     else:
         blocks = sampled_blocks(n_families, seed, n_vectors=n_vectors)
-        signs = np.ascontiguousarray(np.concatenate([bits.copy() for _, bits in blocks]).T)
-    rank = rank_of_level(level, signs.shape[1], exhaustive=exhaustive)
-    flipped = sums @ signs
+        signs = np.concatenate([bits.copy() for _, bits in blocks])
+    rank = rank_of_level(level, len(signs), exhaustive=exhaustive)
+    flipped = sums.T @ signs.T
     same = sizes.strides == (0, 0)
-    flipped_sizes = sizes[:1, :1] * signs.sum(axis=0) if same else sizes @ signs
-    flipped_sizes = np.broadcast_to(flipped_sizes, flipped.shape)
-    total, n = sums.sum(axis=1)[:, None], sizes.sum(axis=1)[:, None]
-    low, high = np.empty(len(sums)), np.empty(len(sums))
-    for start in range(0, len(sums), _CHUNK):
+    flipped_sizes = np.broadcast_to(
+        sizes[0, 0] * signs.sum(axis=1) if same else sizes.T @ signs.T, flipped.shape
+    )
+    total, n = sums.sum(axis=0)[:, None], sizes.sum(axis=0)[:, None]
+    low, high = np.empty(n_sets), np.empty(n_sets)
+    for start in range(0, n_sets, _CHUNK):
         some = slice(start, start + _CHUNK)
         low[some], high[some] = _ranked_ends(
             flipped[some], flipped_sizes[some], total[some], n[some], rank=rank
@@ -221,24 +224,24 @@ def _beta_ends(sums: Floats, sizes: Floats, *, level: float) -> tuple[Floats, Fl
     """
     from scipy.special import betaincinv
 
-    n_families = sums.shape[1]
-    total, n = sums.sum(axis=1), sizes.sum(axis=1)
+    n_families, n_sets = sums.shape
+    total, n = sums.sum(axis=0), sizes.sum(axis=0)
     squares = sums**2
-    spread = squares.sum(axis=1)
-    fourth = np.einsum("ij,ij->i", squares, squares)
-    evenly = np.full(len(sums), 1 / n_families)
+    spread = squares.sum(axis=0)
+    fourth = np.einsum("fs,fs->s", squares, squares)
+    evenly = np.full(n_sets, 1 / n_families)
     kurtosis = np.divide(fourth, spread**2, out=evenly.copy(), where=spread > 0)
     kurtosis = np.clip(kurtosis, evenly, 0.99)
     mean, variance = 1 / n_families, (2 - 2 * kurtosis) / n_families**2
     weight = mean * (1 - mean) / variance - 1
     critical = n_families * betaincinv(mean * weight, (1 - mean) * weight, 1 - level)
     # (total - delta n)^2 = critical * sum (S_f - delta n_f)^2, solved for delta.
-    a = n**2 - critical * np.einsum("ij,ij->i", sizes, sizes)
-    b = total * n - critical * np.einsum("ij,ij->i", sums, sizes)
+    a = n**2 - critical * np.einsum("fs,fs->s", sizes, sizes)
+    b = total * n - critical * np.einsum("fs,fs->s", sums, sizes)
     c = total**2 - critical * spread
     root = np.sqrt(np.maximum(b**2 - a * c, 0.0))
-    low = np.divide(b - root, a, out=np.full(len(sums), -np.inf), where=a > 0)
-    high = np.divide(b + root, a, out=np.full(len(sums), np.inf), where=a > 0)
+    low = np.divide(b - root, a, out=np.full(n_sets, -np.inf), where=a > 0)
+    high = np.divide(b + root, a, out=np.full(n_sets, np.inf), where=a > 0)
     return low, high
 
 

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalnb.comparison.case_scores import CaseScores
-from evalnb.comparison.flips import FlipTests, flip_tests
+from evalnb.comparison.flips import FlipTests, flip_tests, resolvable
 from evalnb.comparison.multiplicity import benjamini_hochberg, holm
 from evalnb.comparison.notes import pairing_notes
 from evalnb.comparison.pairs import Pairs
-from evalnb.comparison.power import families_needed, smallest_difference
+from evalnb.comparison.power import Resolution
 from evalnb.comparison.signs import Floats
 from evalnb.comparison.traits import Traits
 from evalnb.comparison.verdicts import decide
@@ -136,6 +136,8 @@ def _test(
         notes = []
         if interval and adjusted[i] <= alpha and interval[0] <= 0 <= interval[1]:
             notes.append(f"decided by the {_DECIDERS['none' if alone else adjustment]}")
+        if interval is None and resolvable(hypothesis.pairs.n_changed, alpha):
+            notes.append("too few families for an interval that holds with all the others")
         if not alone:
             notes.append(_company_note(company, scores, adjustment))
         tested.append(
@@ -241,7 +243,7 @@ def _tested_columns(
         bounded=traits.bounded,
     )
     leaning = "better" if gain > 0 else "worse" if gain < 0 else ""
-    sums, sizes = pairs.own_sums, pairs.own_sizes
+    resolution = Resolution(pairs.own_sums, pairs.own_sizes, level=tested.level, seed=seed)
     open_question = tested.p_adjusted > alpha
     return {
         "mean": float(pairs.values.mean()),
@@ -253,10 +255,8 @@ def _tested_columns(
         "p_value": tested.p,
         "p_adjusted": tested.p_adjusted,
         "adjustment": tested.adjustment,
-        "mde": smallest_difference(sums, sizes, level=tested.level, seed=seed),
-        "n_needed": families_needed(sums, sizes, level=tested.level, seed=seed)
-        if open_question
-        else None,
+        "mde": resolution.smallest_difference(),
+        "n_needed": resolution.families_needed() if open_question else None,
         "verdict": verdict,
         "leaning": leaning if verdict in ("undecided", "unresolvable") else "",
     }

@@ -357,6 +357,17 @@ def test_step_down_rejects_where_the_simultaneous_interval_contains_zero() -> No
     pytest.fail("no such data were drawn")
 
 
+def test_few_families_and_many_hypotheses_leave_no_interval() -> None:
+    rng = np.random.default_rng(4)
+    values = {f"v{i}": rng.normal(0, 1, 6).tolist() for i in range(12)}
+    rows = compare_frames(scores({"a": [0.0] * 6, **values}), baseline="a").frame
+    without = rows[rows.ci_low.isna()]
+    assert len(without)
+    assert without.note.str.contains("too few families for an interval").all()
+    assert np.isfinite(rows.ci_low.dropna()).all()
+    assert (without.n_needed >= 8).all()
+
+
 def test_a_margin_makes_small_differences_equivalent() -> None:
     rng = np.random.default_rng(0)
     base = rng.random(40)
@@ -425,6 +436,22 @@ def test_wrong_scores() -> None:
     families = good.family_key.where(good.index > 0, "other")
     with pytest.raises(BadInputError, match="'c000' is in the families 'c000', 'other'"):
         compare_frames(good.assign(family_key=families), baseline="a")
+
+
+def test_an_empty_frame_has_no_baseline() -> None:
+    with pytest.raises(NotFoundError, match="'a' is no variant"):
+        compare_frames(scores({}), baseline="a")
+
+
+def test_scores_without_a_case_or_variant() -> None:
+    frame = scores({"a": [0.1, 0.2], "b": [0.2, 0.3]})
+    with pytest.raises(BadInputError, match="row 2 of the scores has no case_id"):
+        compare_frames(frame.assign(case_id=["c0", "c1", None, "c1"]), baseline="a")
+
+
+def test_a_case_without_a_family_is_its_own() -> None:
+    frame = scores({"a": [0.0] * 8, "b": [0.4] * 8}).assign(family_key=None)
+    assert only_row(frame).n_families == 8
 
 
 def test_measures_are_found_in_any_spelling_and_by_kind() -> None:
