@@ -1,0 +1,299 @@
+"""Score run files against judgements: plain rows, no frames."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from math import fsum
+from numbers import Real
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from evalnb.errors import BadInputError, NotEvaluatedError
+from evalnb.gold.trec import Qrels, Run, parse_qrels, parse_run, rank_documents
+from evalnb.limits import GRADE_RANGE
+from evalnb.measures.judgements import Judgements
+from evalnb.measures.names import Measure, parse_measures
+from evalnb.measures.ranking import Placed, Score, Status, place, score_ranking
+
+DEFAULT_RUN_MEASURES = ("AP", "RR", "nDCG@10", "R@100", "P@10")
+Profile = Literal["trec"]
+
+# What trec_eval prints for a query without anything relevant.
+_TREC_ZERO = Score(0.0, reason="undefined, scored as 0 by profile trec")
+
+
+class RunScore(NamedTuple):
+    """One measure of one judged query."""
+
+    query: str
+    measure: str
+    k: int | None
+    value: float | None
+    numerator: float | None
+    denominator: float | None
+    status: Status
+    reason: str | None
+
+
+class RunMean(NamedTuple):
+    """One measure over the queries where it is defined; null if there is none."""
+
+    measure: str
+    mean: float | None
+    n: int
+    n_undefined: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunScores:
+    """One run against one set of judgements.
+
+    Attributes
+    ----------
+    rows
+        Every judged query by every measure, in the order of the judgements.
+    missing
+        Judged queries that the run does not have; each counts as an empty ranking.
+    unjudged
+        Queries of the run without judgements; they are not scored.
+    n_positions, n_tied
+        Positions of the judged queries' rankings, and those that share their score with another:
+        their order follows the ids, descending.
+    n_rank_contradictions
+        Rows whose rank column contradicts the scores; the column is not used.
+    n_self
+        Documents left out because their id is the query's.
+    notes
+        What was dropped or merged while the files were read.
+    """
+
+    run: str
+    measures: tuple[str, ...]
+    rows: tuple[RunScore, ...]
+    means: tuple[RunMean, ...]
+    missing: tuple[str, ...] = ()
+    unjudged: tuple[str, ...] = ()
+    n_positions: int = 0
+    n_tied: int = 0
+    n_rank_contradictions: int = 0
+    n_self: int = 0
+    notes: tuple[str, ...] = ()
+
+
+def score_run(
+    qrels: Qrels | Mapping[str, Mapping[str, int]] | str | Path,
+    run: Run | Mapping[str, Mapping[str, float]] | str | Path,
+    measures: Iterable[str] | None = None,
+    *,
+    level: int = 1,
+    profile: Profile | None = None,
+    drop_self: bool = False,
+) -> RunScores:
+    """Score one run.
+
+    Parameters
+    ----------
+    qrels, run
+        TREC files by path, or dicts of dicts: query to document to grade, or to score. A grade is
+        a whole number, a score any finite real number; ids are text.
+    measures
+        Names in any spelling; without a cutoff, the whole list and the uncut ideal.
+    level
+        The relevance level of measures that have one and name none.
+    profile
+        ``trec`` scores as 0 what is undefined.
+    drop_self
+        Leave out a document whose id is the query's, as BEIR does.
+
+    Raises
+    ------
+    GoldError
+        For a file that is not what its format promises, with its line.
+    BadInputError
+        For a measure that a run file cannot carry, or a dict with something else than ids, whole
+        grades and finite scores, naming query and document.
+    NotEvaluatedError
+        If judgements and run share no query, naming both sides.
+    """
+    wanted = _run_measures(DEFAULT_RUN_MEASURES if measures is None else measures, level)
+    judged = load_qrels(qrels)
+    found = load_run(run)
+    _check_shared(judged, found)
+    ranked = _Ranked(found, drop_self)
+    cases = ((query, Judgements(grades)) for query, grades in judged.grades.items())
+    placed = ((query, case, ranked.place(query, case)) for query, case in cases)
+    rows = tuple(_rows(placed, wanted, profile))
+    return RunScores(
+        run=found.name,
+        measures=tuple(map(str, wanted)),
+        rows=rows,
+        means=run_means(rows, wanted),
+        missing=tuple(query for query in judged.grades if query not in found.scores),
+        unjudged=tuple(query for query in found.scores if query not in judged.grades),
+        n_positions=ranked.n_positions,
+        n_tied=ranked.n_tied,
+        n_rank_contradictions=found.n_rank_contradictions,
+        n_self=ranked.n_self,
+        notes=tuple(dict.fromkeys((*judged.notes, *found.notes))),
+    )
+
+
+def load_qrels(qrels: Qrels | Mapping[str, Mapping[str, int]] | str | Path) -> Qrels:
+    """Read judgements from a file, or check those of a dict.
+
+    Raises
+    ------
+    GoldError, BadInputError
+        As :func:`score_run`.
+    """
+    if isinstance(qrels, Qrels):
+        return qrels
+    if isinstance(qrels, Mapping):
+        return Qrels(
+            "qrels", _checked(qrels, _grade, "qrels", f"a whole grade of up to {GRADE_RANGE}")
+        )
+    return parse_qrels(qrels)
+
+
+def load_run(run: Run | Mapping[str, Mapping[str, float]] | str | Path) -> Run:
+    """Read a run from a file, or check that of a dict.
+
+    Raises
+    ------
+    GoldError, BadInputError
+        As :func:`score_run`.
+    """
+    if isinstance(run, Run):
+        return run
+    if isinstance(run, Mapping):
+        return Run("run", _checked(run, _score, "run", "a finite real score"))
+    return parse_run(run)
+
+
+def _checked(
+    given: Mapping[Any, Any], convert: Callable[[Any], Any], name: str, expected: str
+) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for query, values in given.items():
+        if not isinstance(query, str) or not isinstance(values, Mapping):
+            raise BadInputError(
+                f"found {query!r}: {values!r:.60}, expected query id: {{document id: number}}",
+                where=name,
+                remedy="ids are text: '7', not 7",
+            )
+        row = found[query] = {}
+        for document, value in values.items():
+            number = convert(value) if isinstance(document, str) else None
+            if number is None:
+                raise BadInputError(
+                    f"found {document!r}: {value!r:.60}, expected a text and {expected}",
+                    where=f"{name}: query {query!r}, document {document!r}",
+                )
+            row[document] = number
+    return found
+
+
+def _grade(value: Any) -> int | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        grade = operator.index(value)
+    except TypeError:
+        return None
+    return grade if abs(grade) <= GRADE_RANGE else None
+
+
+def _score(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, Real | Decimal):
+        return None
+    try:
+        number = float(value)
+    except (OverflowError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _run_measures(names: Iterable[str], level: int) -> tuple[Measure, ...]:
+    """Parse names, refusing what a run file cannot carry."""
+    parsed = parse_measures(*names)
+    for measure in parsed:
+        if not measure.ranked or measure.tokens or measure.kind not in (None, "document"):
+            raise BadInputError(
+                f"{measure} cannot be measured on a run file: it holds ranked document ids only",
+                remedy="evaluate the system itself, or leave the measure out",
+            )
+    return tuple(dict.fromkeys(measure.at_level(level) for measure in parsed))
+
+
+def _check_shared(qrels: Qrels, run: Run) -> None:
+    if not qrels.grades.keys() & run.scores.keys():
+        raise NotEvaluatedError(
+            f"no query is both judged and in the run: {len(qrels.grades)} judged "
+            f"({listed(qrels.grades)}), {len(run.scores)} in the run ({listed(run.scores)})",
+            where=run.name,
+            remedy="the two files spell their query ids differently, or belong to different sets",
+        )
+
+
+def listed(ids: Iterable[str], shown: int = 10) -> str:
+    """Name the first ids of many, and how many more there are.
+
+    >>> listed(["a", "b", "c"], shown=2)
+    'a, b and 1 more'
+    """
+    names = list(ids)
+    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return ", ".join(names[:shown]) + more
+
+
+@dataclass(slots=True)
+class _Ranked:
+    """The rankings of a run, with counts of what a reader ought to know about them."""
+
+    run: Run
+    drop_self: bool
+    n_positions: int = 0
+    n_tied: int = 0
+    n_self: int = 0
+
+    def place(self, query: str, judged: Judgements) -> Placed:
+        """Rank one query's documents and find the judged ones."""
+        scores = self.run.scores.get(query, {})
+        counts = Counter(scores.values())
+        self.n_positions += len(scores)
+        self.n_tied += sum(n for n in counts.values() if n > 1)
+        ids = rank_documents(scores)
+        if self.drop_self and query in scores:
+            ids.remove(query)
+            self.n_self += 1
+        return place(ids, judged)
+
+
+def _rows(
+    placed: Iterable[tuple[str, Judgements, Placed]],
+    measures: Sequence[Measure],
+    profile: Profile | None,
+) -> Iterator[RunScore]:
+    named = [(measure, str(measure)) for measure in measures]
+    for query, judged, found in placed:
+        for measure, name in named:
+            score = score_ranking(measure, found, judged, measure.k)
+            if profile == "trec" and score.status == "undefined":
+                score = _TREC_ZERO
+            yield RunScore(query, name, measure.k, *score)
+
+
+def run_means(rows: Sequence[RunScore], measures: Sequence[Measure]) -> tuple[RunMean, ...]:
+    """Average each measure over the queries where it is defined."""
+    means = []
+    for position, measure in enumerate(measures):
+        column = rows[position :: len(measures)]
+        values = [row.value for row in column if row.value is not None]
+        mean = fsum(values) / len(values) if values else None
+        means.append(RunMean(str(measure), mean, len(values), len(column) - len(values)))
+    return tuple(means)
