@@ -35,6 +35,7 @@ COMMANDS = {
         "evaluate",
         "Measure where the first correct chunk lands, for each retrieval leg.",
     ),
+    "score": ("score", "Score TREC run files against judgements, as trec_eval -c does."),
     "compare": ("compare", "Say which differences are real, and which cases changed."),
     "report": ("compare", "Run the report notebooks over saved reports and export them to HTML."),
 }
