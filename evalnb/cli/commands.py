@@ -46,7 +46,8 @@ class LazyGroup(TyperGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands = dict.fromkeys(COMMANDS)  # names alone: suggestions are made from them
+        # The names alone, since suggestions for a mistyped one are made from them.
+        self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]
 
     def get_command(self, ctx: typer.Context, cmd_name: str) -> Any:  # type: ignore[override]
         """Build one command out of its module; None if there is none of this name."""
