@@ -80,11 +80,11 @@ def verdict_sentence(row: Mapping[str, object], *, label: str | None = None) -> 
     verdict = f"{row['verdict']}, leaning {leaning}" if leaning else row["verdict"]
     head = f"{verdict}: {label or row['measure']}"
     if not _number(row, "n"):
-        return _join(f"{head}: no case has a score under both", _text(row, "note"))
+        return "; ".join([f"{head}: no case has a score under both", *_remarks(row)])
     found = f"{head} {_difference(row)}, {_p(row)}, {_counts(row)}"
     if row["verdict"] not in ("undecided", "unresolvable"):
         return found
-    return _join(found, *_explanations(row), _text(row, "note"))
+    return "; ".join([found, *_explanations(row), *_remarks(row)])
 
 
 def _explanations(row: Mapping[str, object]) -> list[str]:
@@ -152,5 +152,8 @@ def _text(row: Mapping[str, object], column: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _join(*parts: str) -> str:
-    return "; ".join(part for part in parts if part)
+def _remarks(row: Mapping[str, object]) -> list[str]:
+    """Return the notes, but for the hypotheses that were adjusted together."""
+    company = f"{_text(row, 'adjustment')} over "
+    notes = _text(row, "note").split("; ")
+    return [note for note in notes if note and not note.startswith(company)]

@@ -98,7 +98,8 @@ NAN = float("nan")
         (
             {"verdict": "undecided", "leaning": "better", "diff": 0.0098, "ci_low": -0.027}
             | {"ci_high": 0.047, "p_value": 0.606, "p_adjusted": 0.606, "mde": 0.054}
-            | {"n_needed": 1250},
+            | {"n_needed": 1250, "note": "maxT over 2 hypotheses: nDCG@10 x 2 candidates"}
+            | {"adjustment": "maxT"},
             "undecided, leaning better: nDCG@10 +0.010 [-0.027, 0.047], p = 0.61, 36 wins, "
             "5 losses, 2 ties over 43 cases; 43 families resolve a shift of 0.054; a shift of this "
             "size needs about 1,250 families",
