@@ -33,7 +33,13 @@ from evalnb.measures.scoring import ScoreRow, score_result
 from evalnb.search.calling import TimedCaller
 from evalnb.search.request import Scope
 from evalnb.search.result import QueryResult
-from evalnb.search.system import PinnedCorpus, SearchContext, SearchSession, SearchSystem
+from evalnb.search.system import (
+    PinnedCorpus,
+    RecordedSession,
+    SearchContext,
+    SearchSession,
+    SearchSystem,
+)
 
 Progress = Callable[[int, int], None]
 REASON_LENGTH = 500  # an exception may quote a whole page; the head says what went wrong
@@ -139,6 +145,8 @@ class _Run:
                 )
                 session = stack.enter_context(closing(self.systems[name].open(context)))
                 self.sessions[name, repetition] = session
+                if isinstance(session, RecordedSession):
+                    session.expect([case.case_id for case in self.admission.cases])
                 if not isinstance(session, PinnedCorpus):
                     continue
                 if name not in self.checks:
@@ -240,7 +248,9 @@ class _Run:
         seconds = self._seconds(name)
         began = time.perf_counter()
         try:
-            if seconds is None:
+            if isinstance(session, RecordedSession):
+                result = session.answer(job.case.case_id, job.controls)
+            elif seconds is None:
                 result = session.search(job.case.request, job.controls)
             elif seconds <= 0:
                 raise SearchTimeoutError("the deadline of the request has passed")

@@ -76,6 +76,23 @@ class SearchSession(Protocol):
         """Release what the session holds; calling it again does nothing."""
 
 
+@runtime_checkable
+class RecordedSession(Protocol):
+    """A session that was searched before: it keeps one answer for each case, as a run file does."""
+
+    def expect(self, case_ids: Collection[str]) -> None:
+        """Refuse cases of which none has an answer.
+
+        Raises
+        ------
+        NotEvaluatedError
+            Naming both sides.
+        """
+
+    def answer(self, case_id: str, controls: Controls) -> QueryResult:
+        """Return a case's answer; a case without one has an empty result."""
+
+
 class SearchSystem(Protocol):
     """Anything that searches."""
 
