@@ -18,7 +18,7 @@ from evalnb.show.text import plural
 
 # Characters of a hit that a page shows; the report file has all of them.
 EXCERPT_LABELLED = 240
-EXCERPT_OTHER = 150
+EXCERPT_OTHER = 120
 LOST_SHOWN = 8  # relevant ids listed as not selected, per variant
 EXPECTED_SHOWN = 12
 

@@ -10,7 +10,7 @@ import base64
 import html
 import io
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -108,8 +108,7 @@ def plot_means(aggregates: pd.DataFrame, *, baseline: str = "") -> Chart:
     baseline
         The variant whose mean is drawn on as a vertical line.
     """
-    panels = _panels(aggregates)
-    figure, axes = _rows_figure([len(rows) for _, rows in panels])
+    panels, figure, axes = _panels(aggregates)
     for ax, (label, rows) in zip(axes, panels, strict=True):
         for y, row in enumerate(row_list(rows)):
             is_baseline = row.variant == baseline
@@ -143,8 +142,7 @@ def plot_differences(comparison: pd.DataFrame) -> Chart:
 
     Each verdict has a colour, a shape and a word: ▲ better, ▼ worse, = equivalent, ? otherwise.
     """
-    panels = _panels(comparison)
-    figure, axes = _rows_figure([len(rows) for _, rows in panels])
+    panels, figure, axes = _panels(comparison)
     for ax, (label, rows) in zip(axes, panels, strict=True):
         for y, row in enumerate(row_list(rows)):
             verdict = str(row.verdict)
@@ -204,8 +202,7 @@ def _bars(changed: pd.DataFrame, measure: str) -> Figure:
     names = [one_line(str(name), SIDE_LABEL) for name in changed["case_id"]] if labelled else []
     figure, ax = _side_figure(names, 0.85 + (0.2 * max(n, 1) if labelled else 4.2), above=0.3)
     values = [float(value) for value in changed["diff"]]
-    better = [value > 0 for value in values]
-    colours = [VERDICT_COLOURS["better" if good else "worse"] for good in better]
+    colours = [VERDICT_COLOURS["better" if value > 0 else "worse"] for value in values]
     if labelled:
         ax.barh(range(n), values, height=0.8, color=colours)
         _label_sides(ax, names)
@@ -320,22 +317,23 @@ def _name(value: object) -> str:
     return one_line(str(value), LABEL_WIDTH)
 
 
-def _panels(frame: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+Panels = list[tuple[str, "pd.DataFrame"]]
+
+
+def _panels(frame: pd.DataFrame) -> tuple[Panels, Figure, list[Axes]]:
+    """Make one axes per measure, one above the other, as high as its rows need."""
     labelled = frame.assign(_label=label_measures(frame))
-    return [(str(label), rows) for label, rows in labelled.groupby("_label", sort=False)]
-
-
-def _rows_figure(counts: Sequence[int]) -> tuple[Figure, list[Axes]]:
-    heights = [ROW * max(n, 1) + AXIS for n in counts] or [1.0]
-    total = sum(heights)
+    panels = [(str(label), rows) for label, rows in labelled.groupby("_label", sort=False)]
+    heights = [ROW * len(rows) + AXIS for _, rows in panels]
+    total = sum(heights) or 1.0
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(WIDTH, total))
         axes, top = [], total
-        for height in heights[: len(counts)]:
+        for height in heights:
             top -= height
             box = (0.02, (top + AXIS) / total, 0.96, (height - AXIS) / total)
             axes.append(figure.add_axes(box))
-    return figure, axes
+    return panels, figure, axes
 
 
 def _side_figure(
@@ -348,14 +346,8 @@ def _side_figure(
     left = 0.15 + 0.075 * max([4, *map(cell_width, labels)])
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(WIDTH, height))
-        ax = figure.add_axes(
-            (
-                left / WIDTH,
-                AXIS / height,
-                1 - (left + 0.15) / WIDTH,
-                (height - AXIS - above) / height,
-            )
-        )
+        box = (left / WIDTH, AXIS / height, 1 - (left + 0.15) / WIDTH, 1 - (AXIS + above) / height)
+        ax = figure.add_axes(box)
     ax.spines[["top", "right"]].set_visible(False)
     return figure, ax
 
@@ -396,7 +388,7 @@ def _pad_limits(ax: Axes, values: Sequence[object]) -> None:
         ax.set_xlim(low - margin, high + margin)
 
 
-def _describe(title: str, panels: Sequence[tuple[str, pd.DataFrame]], words: Any) -> str:
+def _describe(title: str, panels: Panels, words: Callable[[Any], str]) -> str:
     parts = []
     for label, rows in panels:
         shown = "; ".join(words(row) for row in row_list(rows.head(ALT_ROWS)))

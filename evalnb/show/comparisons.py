@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evalnb.comparison.traits import measure_traits
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 FINDINGS_SHOWN = 12
 BARS_EACH = 3  # candidates with a chart of their own; more share one heat map
 CASES_LISTED = 25
+NOTES_SHOWN = 12
 
 
 def comparison_sections(comparison: ComparisonRecord) -> list[Display]:
@@ -60,7 +61,7 @@ def comparison_sections(comparison: ComparisonRecord) -> list[Display]:
         text="\n".join(lines),
         html=cards,
     )
-    return [first, verdict, _differences(comparison), _changes(comparison, {}, set())]
+    return [first, verdict, differences_of(comparison), changes_of(comparison, {}, set())]
 
 
 def comparison_html(comparison: ComparisonRecord) -> str:
@@ -79,29 +80,42 @@ def verdict_words(found: Sequence[Finding]) -> tuple[list[str], str]:
     return lines, f'<ul class="verdicts">{cards}</ul>'
 
 
+def differences_text(comparison: ComparisonRecord) -> str:
+    """Write every difference and what has to be known of it."""
+    measured, notes = _noted(comparison)
+    more = [f"and {len(notes) - NOTES_SHOWN:,} more notes"] if len(notes) > NOTES_SHOWN else []
+    lines = [f"- {note}" for note in [*notes[:NOTES_SHOWN], *more]]
+    return "\n".join([format_table(comparison_table(measured)), *lines])
+
+
 def differences_of(comparison: ComparisonRecord) -> Display:
     """Show every difference with its interval, tests, verdict and notes."""
-    measured, silent = split_measured(comparison.frame)
-    table = comparison_table(measured)
-    notes = list(filter(None, [silent, *comparison.notes, *row_notes(measured)]))
+    measured, notes = _noted(comparison)
     items = "".join(f"<li>{text_html(note)}</li>" for note in notes)
     return Display(
         key="differences",
         title="Differences",
         question="How large is each difference to the baseline, and how sure is it?",
         data=comparison.frame,
-        text="\n".join([format_table(table), *(f"- {note}" for note in notes)]),
+        text=differences_text(comparison),
         html=measure_charts(measured, plot_differences, "diff")
-        + table_html(table)
+        + table_html(comparison_table(measured))
         + (f"<details><summary>Notes</summary><ul>{items}</ul></details>" if notes else ""),
     )
 
 
-def changes_of(comparison: ComparisonRecord, queries: dict[str, str], linked: set[str]) -> Display:
+def _noted(comparison: ComparisonRecord) -> tuple[pd.DataFrame, list[str]]:
+    measured, silent = split_measured(comparison.frame)
+    return measured, [*filter(None, [silent]), *comparison.notes, *row_notes(measured)]
+
+
+def changes_of(
+    comparison: ComparisonRecord, queries: Mapping[str, str], linked: Collection[str]
+) -> Display:
     """List the cases that changed by the first measure, worst first."""
     changed = of_first_measure(comparison.changed, comparison.frame)
     measure = next(iter(label_measures(changed)), "")
-    table = _changes_table(changed, queries, linked, f"Worst first, by {measure}")
+    table = changes_table(comparison, queries, linked)
     groups = [rows for _, rows in changed.groupby("candidate", sort=False)]
     charts = (
         [plot_cases(group, measure=measure) for group in groups]
@@ -119,9 +133,13 @@ def changes_of(comparison: ComparisonRecord, queries: dict[str, str], linked: se
     )
 
 
-def _changes_table(
-    changed: pd.DataFrame, queries: dict[str, str], linked: set[str], caption: str
+def changes_table(
+    comparison: ComparisonRecord,
+    queries: Mapping[str, str] | None = None,
+    linked: Collection[str] = (),
 ) -> Table:
+    """Tabulate the cases that changed by the first measure, the worst ones first."""
+    changed = of_first_measure(comparison.changed, comparison.frame)
     rows = row_list(changed)
     rows.sort(key=lambda row: measure_traits(row.measure).direction * row.diff)
     columns = (
@@ -132,12 +150,13 @@ def _changes_table(
         Column("candidate's"),
         Column("difference"),
     )
+    caption = f"Worst first, by {next(iter(label_measures(changed)), '')}"
     if len(rows) > CASES_LISTED:
         caption += f": {CASES_LISTED} of {len(rows):,}"
     cells = tuple(
         (
-            Cell(row.case_id, href=_link(row.case_id, linked)),
-            Cell(one_line(queries.get(row.case_id, ""), 90)),
+            Cell(row.case_id, href=f"#{case_anchor(row.case_id)}" if row.case_id in linked else ""),
+            Cell(one_line((queries or {}).get(row.case_id, ""), 90)),
             Cell(one_line(row.candidate, 40)),
             Cell(format_value(row.baseline_value)),
             Cell(format_value(row.value)),
@@ -164,7 +183,3 @@ def _finding_html(finding: Finding) -> str:
     sentences = "".join(f"<p>{text_html(sentence)}</p>" for sentence in finding.sentences)
     headline = f'<span class="{tone}">{sign}</span> {text_html(finding.headline)}'
     return f'<li class="{tone}"><p class="headline">{headline}</p>{sentences}</li>'
-
-
-def _link(case_id: str, linked: set[str]) -> str:
-    return f"#{case_anchor(case_id)}" if case_id in linked else ""

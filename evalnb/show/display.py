@@ -47,6 +47,7 @@ class Display:
 
 
 def facts_html(facts: Iterable[tuple[str, str]]) -> str:
+    """Write facts by name."""
     rows = "".join(f"<dt>{text_html(k)}</dt><dd>{text_html(v)}</dd>" for k, v in facts)
     return f"<dl>{rows}</dl>"
 
@@ -64,6 +65,7 @@ def measure_charts(frame: pd.DataFrame, plot: Callable[[pd.DataFrame], Chart], s
 
 
 def charts_html(charts: Sequence[Chart]) -> str:
+    """Put charts side by side, where there is room."""
     if not charts:
         return ""
     return f'<div class="charts">{"".join(chart._repr_html_() for chart in charts)}</div>'

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from evalnb.measures.scoring import ScoreRow
 from evalnb.show.cases import SIGNS, CaseView, Excerpt, HitView, VariantView
 from evalnb.show.markup import case_anchor, is_web_address, link_html, text_html
-from evalnb.show.numbers import format_difference, format_status, format_value
+from evalnb.show.numbers import NO_GOLD, NOTHING, format_difference, format_status, format_value
 from evalnb.show.tables import VERDICT_SIGNS, measure_label
 from evalnb.show.text import one_line, plural
 
@@ -26,7 +26,12 @@ LEGEND = (
     f"{SIGNS['not relevant']} judged not relevant, {SIGNS['unjudged']} unjudged. "
     "Marked text is what the gold asks for."
 )
-_CSS = {"relevant": "r", "forbidden": "f", "not relevant": "n", "unjudged": "u"}
+_CSS = {
+    "relevant": ' class="r"',
+    "forbidden": ' class="f"',
+    "not relevant": "",
+    "unjudged": "",
+}
 
 
 def cases_html(views: Sequence[CaseView], *, compared: Sequence[str], baseline: str = "") -> str:
@@ -104,8 +109,7 @@ def _ranks_html(view: CaseView) -> str:
 
 
 def _rank_html(view: CaseView, variant: VariantView) -> str:
-    outcome = variant.outcome if view.labelled or variant.failure else "no gold"
-    text = f"{text_html(one_line(variant.name, 40))} <b>{outcome}</b>"
+    text = f"{text_html(one_line(variant.name, 40))} <b>{_outcome(view, variant)}</b>"
     change = view.changes.get(variant.name)
     if change is not None:
         tone = "better" if change.gain > 0 else "worse"
@@ -151,23 +155,30 @@ def _restriction(view: CaseView) -> str:
 
 
 def _scores_html(view: CaseView, compared: Sequence[str]) -> str:
-    """Set the compared measures of all variants side by side."""
+    """Set the compared measures of all variants side by side; without gold, only name them."""
     rows = [(v, [s for s in v.scores if s.measure in compared]) for v in view.variants]
-    measures = list(dict.fromkeys(_score_label(s) for _, scores in rows for s in scores))
+    every = [score for _, scores in rows for score in scores]
+    measures = list(dict.fromkeys(_score_label(s) for s in every if s.status != "undefined"))
+    silent = list(dict.fromkeys(_score_label(s) for s in every if _score_label(s) not in measures))
+    note = f'<p class="quiet">{NO_GOLD}: {text_html(", ".join(silent))}</p>' if silent else ""
     if not measures:
-        return ""
+        return note
     head = "".join(f'<th class="n" scope="col">{text_html(label)}</th>' for label in measures)
     body = ""
     for variant, scores in rows:
         values = {_score_label(s): format_status(s.status, s.value, s.reason) for s in scores}
-        cells = "".join(f'<td class="n">{text_html(values.get(m, "-"))}</td>' for m in measures)
-        outcome = variant.outcome if view.labelled or variant.failure else "no gold"
-        body += f'<tr><td>{text_html(variant.name)}<td class="n">{outcome}</td>{cells}</tr>'
+        cells = [_outcome(view, variant), *(values.get(label, NOTHING) for label in measures)]
+        numbers = "".join(f'<td class="n">{text_html(cell)}</td>' for cell in cells)
+        body += f"<tr><td>{text_html(variant.name)}</td>{numbers}</tr>"
     return (
         '<div class="scroll" tabindex="0" role="region" aria-label="scores"><table><thead><tr>'
         f'<th scope="col">variant</th><th class="n" scope="col">first relevant</th>{head}</tr>'
-        f"</thead><tbody>{body}</tbody></table></div>"
+        f"</thead><tbody>{body}</tbody></table></div>{note}"
     )
+
+
+def _outcome(view: CaseView, variant: VariantView) -> str:
+    return variant.outcome if view.labelled or variant.failure is not None else "no gold"
 
 
 def _score_label(score: ScoreRow) -> str:
@@ -199,11 +210,8 @@ def _hit_html(hit: HitView) -> str:
     if hit.moved:
         details.append(hit.moved)
     small = f" <small>{' · '.join(details)}</small>" if details else ""
-    text = f'<p class="x">{_excerpt_html(hit.excerpt)}</p>' if hit.excerpt else ""
-    return (
-        f'<li class="{_CSS[hit.sign]}"><p><b>{hit.rank} {SIGNS[hit.sign]}</b> {name}{small}</p>'
-        f"{text}</li>"
-    )
+    text = f"<p>{_excerpt_html(hit.excerpt)}</p>" if hit.excerpt else ""
+    return f"<li{_CSS[hit.sign]}><b>{hit.rank} {SIGNS[hit.sign]}</b> {name}{small}{text}</li>"
 
 
 def _excerpt_html(excerpt: Excerpt) -> str:

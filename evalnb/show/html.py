@@ -17,7 +17,7 @@ from evalnb.show.markup import display_css, is_web_address, static_text, text_ht
 if TYPE_CHECKING:
     from evalnb.comparison.paired import ComparisonRecord
     from evalnb.evaluation.report import EvaluationReport
-    from evalnb.show.sections import Display
+    from evalnb.show.display import Display
 
 # Attributes that make a browser load or send something without a click.
 _LOADING = frozenset(

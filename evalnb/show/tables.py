@@ -262,10 +262,18 @@ def report_text(report: EvaluationReport) -> str:
 
 def comparison_text(comparison: ComparisonRecord) -> str:
     """Write a comparison for a terminal: the verdicts in words, then every difference."""
-    from evalnb.show.sections import comparison_sections
+    from evalnb.show.comparisons import changes_table, differences_text, verdict_words
+    from evalnb.show.findings import findings_of
 
-    _, verdict, differences, changes = comparison_sections(comparison)
-    return "\n\n".join([str(verdict), str(differences), str(changes)])
+    lines, _ = verdict_words(findings_of(comparison))
+    changed = changes_table(comparison)
+    return "\n\n".join(
+        [
+            "\n".join(lines) or "Nothing could be compared.",
+            differences_text(comparison),
+            f"{changed.caption}\n{format_table(changed)}" if changed.rows else "No case changed.",
+        ]
+    )
 
 
 def eval_retrieval_text(report: EvaluationReport) -> str:
