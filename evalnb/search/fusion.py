@@ -212,7 +212,7 @@ def distinct(candidates: Candidates) -> Candidates:
     if len(first) == len(candidates.ids):
         return candidates
     scores = candidates.scores
-    return Candidates(
+    return Candidates.model_construct(
         ids=tuple(first),
         scores=tuple(scores[position] for position in first.values()) if scores else (),
     )
@@ -263,4 +263,5 @@ def _sum(terms: Iterable[float]) -> float:
 
 def _ranked(scores: Mapping[str, float]) -> Candidates:
     order = sorted(scores, key=lambda key: (-scores[key], key))
-    return Candidates(ids=tuple(order), scores=tuple(scores[key] for key in order))
+    # Ids come out of validated candidates, and the sums are finite: nothing is left to validate.
+    return Candidates.model_construct(ids=tuple(order), scores=tuple(scores[key] for key in order))

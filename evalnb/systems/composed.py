@@ -235,7 +235,8 @@ class ComposedSession:
         names = tuple(dict.fromkeys(controls.channels or self._system.channels))
         found = {name: self._ask(name, request, controls) for name in names}
         merged = merge_hits({name: result.hits for name, result in found.items()})
-        fused = fuse(merged.lists, controls.hints)
+        lists = merged.candidates()
+        fused = fuse(lists, controls.hints)
         reranked = self._rerank(request.query, merged, fused, controls)
         ranking = fused if reranked is None else _followed(reranked, fused)
         limit = controls.limit
@@ -243,9 +244,9 @@ class ComposedSession:
             hits=merged.ranked(ranking.ids[:limit], ranking.scores[:limit]),
             usage=_summed(tuple(result.usage for result in found.values())),
             n_returned=len(ranking.ids),
-            candidates=dict(merged.lists),
+            candidates=lists,
             rerank_scores=reranked,
-            trace=_trace(merged, ranking, reranked, controls) if request.trace else None,
+            trace=_trace(lists, ranking, reranked, controls) if request.trace else None,
         )
 
     def close(self) -> None:
@@ -356,12 +357,15 @@ def _summed(usages: tuple[Usage, ...]) -> Usage:
 
 
 def _trace(
-    merged: Merged, ranking: Candidates, reranked: Candidates | None, controls: Controls
+    lists: Mapping[str, Candidates],
+    ranking: Candidates,
+    reranked: Candidates | None,
+    controls: Controls,
 ) -> Trace:
     hints = controls.hints
     decisions = [
         Decision(step=f"channel {name}", detail=f"{len(listed.ids)} candidates", ids=listed.ids)
-        for name, listed in merged.lists.items()
+        for name, listed in lists.items()
     ]
     detail = f"k {hints.rrf_k or RRF_K}"
     if hints.fusion == "weighted":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from evalnb.errors import SearchFailedError
 from evalnb.search.result import KINDS, Candidates, ChannelRank, Hit, Identities
@@ -12,17 +13,37 @@ from evalnb.search.result import KINDS, Candidates, ChannelRank, Hit, Identities
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """The candidates of every channel, and one hit for each id among them."""
+    """Every channel's hits by id, in rank order; a merged hit is made when it is asked for."""
 
-    lists: Mapping[str, Candidates]
-    hits: Mapping[str, Hit]
+    channels: Mapping[str, Mapping[str, Hit]]
+
+    def candidates(self) -> dict[str, Candidates]:
+        """Return each channel's list for fusion."""
+        return {
+            name: Candidates.model_construct(
+                ids=tuple(hits), scores=tuple(hit.score for hit in hits.values())
+            )
+            for name, hits in self.channels.items()
+        }
 
     def ranked(self, ids: Sequence[str], scores: Sequence[float | None]) -> tuple[Hit, ...]:
-        """Return the hits of these ids in this order, with their final scores."""
+        """Return the merged hits of these ids in this order, with their final scores."""
+        wanted = set(ids)
+        places: dict[str, dict[str, ChannelRank]] = {key: {} for key in ids}
+        for name, hits in self.channels.items():
+            for rank, (key, hit) in enumerate(hits.items(), 1):
+                if key in wanted:
+                    places[key][name] = ChannelRank(rank=rank, score=hit.score)
         return tuple(
-            self.hits[key].model_copy(update={"rank": rank, "score": score})
+            self._hit(key).model_copy(
+                update={"rank": rank, "score": score, "channels": places[key]}
+            )
             for rank, (key, score) in enumerate(zip(ids, scores, strict=True), 1)
         )
+
+    def _hit(self, key: str) -> Hit:
+        merged = reduce(_joined, (hits[key] for hits in self.channels.values() if key in hits))
+        return merged.model_copy(update={"ids": _identities(key, merged)})
 
 
 def merge_hits(found: Mapping[str, Sequence[Hit]]) -> Merged:
@@ -37,26 +58,12 @@ def merge_hits(found: Mapping[str, Sequence[Hit]]) -> Merged:
     one channel are dropped before ranks are counted.
     """
     shared = {key for hits in found.values() for key in _ids_with_several_texts(hits)}
-    merged: dict[str, Hit] = {}
-    places: defaultdict[str, dict[str, ChannelRank]] = defaultdict(dict)
-    lists = {}
+    channels: dict[str, dict[str, Hit]] = {}
     for name, hits in found.items():
-        first: dict[str, Hit] = {}
+        first = channels[name] = {}
         for hit in hits:
             first.setdefault(_key(hit, shared), hit)
-        lists[name] = Candidates(
-            ids=tuple(first), scores=tuple(hit.score for hit in first.values())
-        )
-        for rank, (key, hit) in enumerate(first.items(), 1):
-            places[key][name] = ChannelRank(rank=rank, score=hit.score)
-            merged[key] = _joined(merged[key], hit) if key in merged else hit
-    return Merged(
-        lists=lists,
-        hits={
-            key: hit.model_copy(update={"ids": _identities(key, hit), "channels": places[key]})
-            for key, hit in merged.items()
-        },
-    )
+    return Merged(channels)
 
 
 def _ids_with_several_texts(hits: Sequence[Hit]) -> list[str]:
