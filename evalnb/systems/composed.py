@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -213,7 +214,7 @@ class ComposedSystem:
 
 
 class ComposedSession:
-    """One session of a composed system."""
+    """One session of a composed system; channels with a timeout are asked one at a time."""
 
     def __init__(self, system: ComposedSystem, context: SearchContext) -> None:
         self._system = system
@@ -223,6 +224,7 @@ class ComposedSession:
         }
         self._sessions: dict[str, SearchSession] = {}
         self._caller: TimedCaller[QueryResult] = TimedCaller()
+        self._lock = threading.Lock()  # a caller serves one call at a time
 
     def search(self, request: QueryRequest, controls: Controls) -> QueryResult:
         """Ask every enabled channel, fuse, rerank.
@@ -268,15 +270,20 @@ class ComposedSession:
                 return session.search(request, asked)
 
             seconds = can.timeout_s
-            result = search() if seconds is None else self._caller.call(search, seconds)
+            if seconds is None:
+                result = search()
+            else:
+                with self._lock:
+                    result = self._caller.call(search, seconds)
             if result.status != "ok":
                 raise SearchFailedError(result.reason or "unavailable, without a reason")
             return result
 
     def _session(self, name: str) -> SearchSession:
-        if name not in self._sessions:
-            self._sessions[name] = self._system.channels[name].system.open(self._context)
-        return self._sessions[name]
+        with self._lock:
+            if name not in self._sessions:
+                self._sessions[name] = self._system.channels[name].system.open(self._context)
+            return self._sessions[name]
 
     def _rerank(
         self, query: str, merged: Merged, fused: Candidates, controls: Controls

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
@@ -306,6 +307,21 @@ def unavailable(query):
 def test_a_failing_channel_is_named_and_nothing_partial_is_returned(channel, error, says):
     with pytest.raises(error, match=says):
         search(ComposedSystem({"a": lambda q: ["x"], "b": channel}))
+
+
+def test_threads_that_share_a_session_get_their_own_answers():
+    def slow(query):
+        time.sleep(0.005)
+        return [query]
+
+    system = ComposedSystem({"a": FunctionSystem(slow, timeout_s=5)})
+    controls = resolve_controls(REQUEST, Overrides(), system.capabilities().configuration)
+    session = system.open(SearchContext())
+    queries = [f"q{number}" for number in range(24)]
+    with ThreadPoolExecutor(6) as pool:
+        results = pool.map(lambda q: session.search(QueryRequest(query=q), controls), queries)
+        assert [found(result) for result in results] == [[query] for query in queries]
+    session.close()
 
 
 def test_weighted_fusion_needs_every_score():
