@@ -200,7 +200,11 @@ def _normalised(rows: _Rows) -> _Rows:
     found: _Rows = []
     first = 0
     for after in range(1, len(rows) + 1):
-        if after < len(rows) and not _starts_a_piece(rows[after][0]):
+        if after < len(rows) and rows[after][0] >= "\x80" and not _starts_a_piece(rows[after][0]):
+            continue
+        if after - first == 1 and rows[first][0] < "\x80":
+            found.append(rows[first])  # ASCII stays as it is, and is nearly every piece
+            first = after
             continue
         piece = rows[first:after]
         text = "".join(character for character, _, _ in piece)
