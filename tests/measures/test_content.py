@@ -35,7 +35,7 @@ MATCHES = [
     ("revenue grew", "In Q3 revenue fell", None, None),
     ("Efficient models", "Sure, Eﬃcient models", None, "Eﬃcient models"),
     ("ﬁnal", "the final word", None, "final"),
-    ("sürdürülebilirlik", "Su\u0308rdu\u0308ru\u0308lebilirlik!", None, "Su\u0308rdu\u0308ru\u0308lebilirlik"),
+    ("sürdürür", "O su\u0308rdu\u0308ru\u0308r!", None, "su\u0308rdu\u0308ru\u0308r"),
     ("cooperate", "co\u00adoper\u200bate", None, "co\u00adoper\u200bate"),
     ("a b", "a\u00a0\u3000b", None, "a\u00a0\u3000b"),
     ("a b", "a\t\r\n b", None, "a\t\r\n b"),
