@@ -59,6 +59,14 @@ def system_from_toml(path: Path) -> SearchSystem:
         raise NotFoundError("no such file", where=str(path)) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInputError(f"not TOML: {error}", where=str(path)) from None
+    if "http" in written:
+        from evalnb.systems.http import load_http_system
+
+        return load_http_system(path)
+    if "postgres" in written:
+        from evalnb.systems.postgres import load_postgres_system
+
+        return load_postgres_system(path)
     spec = parse_record(SystemSpec, written, where=str(path))
     if spec.toml:
         raise BadInputError("a system's file cannot name another file", where=str(path))

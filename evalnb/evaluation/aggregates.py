@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import fsum
@@ -46,18 +46,19 @@ def aggregate(
     """Aggregate every variant, measure and slice."""
     by_id = {case.case_id: case for case in cases}
     rows: dict[_Key, dict[str, list[ScoreRow]]] = defaultdict(lambda: defaultdict(list))
-    notes: dict[_Key, set[str]] = defaultdict(set)
+    notes: dict[_Key, Counter[str]] = defaultdict(Counter)
     for result in results:
         for score in result.scores:
             key = (result.variant, score.measure, score.k, score.kind)
             rows[key][result.case_id].append(score)
             if score.status == "ok" and score.reason:
-                notes[key].add(score.reason)
+                notes[key][score.reason] += 1
     slices = {case.case_id: tuple(slices_of(case)) for case in cases}
     found = []
     for key, per_case in rows.items():
         scores = [average(by_id[case_id], given) for case_id, given in per_case.items()]
-        note = min(notes[key]) if len(notes[key]) == 1 and key[1] not in MICRO else ""
+        n_searches = sum(map(len, per_case.values()))
+        note = _note(notes[key], n_searches) if key[1] not in MICRO else ""
         for name, members in _sliced(scores, slices):
             found.append(_row(key, name, members, note))
     return tuple(found)
@@ -92,6 +93,14 @@ def slices_of(case: GoldCase) -> Iterator[str]:
         yield f"language={case.language}"
     for key, value in sorted(case.tags.items()):
         yield f"tag:{key}={value}"
+
+
+def _note(reasons: Counter[str], n_searches: int) -> str:
+    """Repeat what the scores note, with how many searches it concerns unless it is all."""
+    return "; ".join(
+        reason if n == n_searches else f"{reason} in {n} of {n_searches} searches"
+        for reason, n in sorted(reasons.items())
+    )
 
 
 def _sliced(

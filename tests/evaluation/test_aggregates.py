@@ -99,3 +99,20 @@ def test_slices_follow_intent_language_and_tags():
     )
     assert list(rows) == ["all", "intent=identifier", "language=en", "tag:area=x"]
     assert rows["intent=identifier"].mean == 1.0
+
+
+def test_a_note_says_how_many_searches_it_concerns():
+    noted = ScoreRow(measure="R@10", status="ok", value=1.0, reason="the limit is below")
+    plain = ScoreRow(measure="R@10", status="ok", value=1.0)
+    case, (first, second) = make("a", 1.0, 1.0)
+
+    def note(*rows):
+        results = [
+            r.model_copy(update={"scores": (row,)})
+            for r, row in zip((first, second), rows, strict=True)
+        ]
+        return aggregate((case,), tuple(results))[0].note
+
+    assert note(noted, noted) == "the limit is below"
+    assert note(noted, plain) == "the limit is below in 1 of 2 searches"
+    assert note(plain, plain) == ""
