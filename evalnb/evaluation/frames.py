@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalnb.evaluation.report import AggregateRow, CaseResult, EvaluationReport
@@ -96,6 +97,30 @@ def joined_scores_frame(reports: Sequence[EvaluationReport]) -> pd.DataFrame:
         frame = scores_frame(report)
         frames.append(frame.assign(variant=frame["variant"].map(names)))
     return pd.concat(frames, ignore_index=True) if frames else _frame(SCORE_COLUMNS, iter(()))
+
+
+def run_scores_frame(
+    qrels: str | Path | Mapping[str, Mapping[str, int]],
+    run: str | Path | Mapping[str, Mapping[str, float]],
+    measures: Sequence[str] | None = None,
+) -> pd.DataFrame:
+    """Return the scores of one run file, or of dicts of dicts, in the columns of all scores.
+
+    Raises
+    ------
+    BadInputError, NotEvaluatedError
+        As :func:`~evalnb.evaluation.runfiles.score_run`.
+    """
+    from evalnb.evaluation.runfiles import score_run
+
+    scores = score_run(qrels, run, measures)
+    head = [scores.run, 0]
+    case = [None, None, None, 1.0]  # a run file knows no intent, language, split or weight
+    rows = (
+        [*head, row.query, row.query, *case, row.measure, row.k, "document", *row[3:]]
+        for row in scores.rows
+    )
+    return _frame(SCORE_COLUMNS, rows)
 
 
 def aggregates_frame(report: EvaluationReport) -> pd.DataFrame:

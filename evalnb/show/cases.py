@@ -48,6 +48,7 @@ class HitView:
     score: float | None
     channels: tuple[tuple[str, int], ...]
     moved: str
+    is_code: bool
     excerpt: Excerpt | None
 
 
@@ -130,7 +131,7 @@ def view_cases(
         Only these; all unless given.
     """
     wanted = {case.case_id for case in report.cases} if case_ids is None else set(case_ids)
-    labels = labels_of(report)
+    labels, names = labels_of(report), _names(report)
     found: dict[str, dict[str, list[CaseResult]]] = defaultdict(lambda: defaultdict(list))
     for result in report.results:
         if result.case_id in wanted:
@@ -145,8 +146,8 @@ def view_cases(
         yield CaseView(
             case=case,
             labelled=any(_has_targets(label) for label in mine.values()),
-            expected=tuple(describe_expected(case)),
-            forbidden=tuple(_ids_in_words(case, forbidden=True)),
+            expected=tuple(describe_expected(case, names)),
+            forbidden=tuple(_ids_in_words(case, names, forbidden=True)),
             variants=tuple(
                 _view_variant(
                     report,
@@ -165,14 +166,24 @@ def view_cases(
         )
 
 
-def describe_expected(case: GoldCase) -> Iterator[str]:
-    """Say in words what a case expects."""
+def _names(report: EvaluationReport) -> dict[str, str]:
+    """Map ids of documents to the names that hits gave them: a digest tells a reader nothing."""
+    names: dict[str, str] = {}
+    for result in report.results:
+        for hit in result.result.hits:
+            if hit.ids.document_id and hit.document_name:
+                names.setdefault(hit.ids.document_id, hit.document_name)
+    return names
+
+
+def describe_expected(case: GoldCase, names: Mapping[str, str]) -> Iterator[str]:
+    """Say in words what a case expects; ids that have a name go by it."""
     for entry in case.content:
         phrases = " or ".join(f"“{phrase}”" for phrase in entry.content_contains)
         parts = [f"document named like “{entry.document}”"] if entry.document else []
         parts += [f"text with {phrases}"] if phrases else []
         yield ", ".join(parts)
-    yield from _ids_in_words(case, forbidden=False)
+    yield from _ids_in_words(case, names, forbidden=False)
     for span in case.spans:
         quote = f": “{span.quote}”" if span.quote else ""
         yield f"revision {span.revision_id} [{span.start}, {span.end}){quote}"
@@ -182,19 +193,24 @@ def describe_expected(case: GoldCase) -> Iterator[str]:
         yield f"references {', '.join(case.references)}"
 
 
-def _ids_in_words(case: GoldCase, *, forbidden: bool) -> Iterator[str]:
+def _ids_in_words(case: GoldCase, names: Mapping[str, str], *, forbidden: bool) -> Iterator[str]:
     for kind in KINDS:
         grades = case.relevance(kind)
         ids = (case.forbidden if forbidden else case.expected).of(kind)
-        yield from _listed(kind, ids, grades)
+        yield from _listed(kind, ids, grades, names)
         if not forbidden:
             graded = [key for key, grade in grades.items() if grade > 0 and key not in ids]
-            yield from _listed(f"also graded: {kind}" if ids else kind, graded, grades)
+            yield from _listed(f"also graded: {kind}" if ids else kind, graded, grades, names)
 
 
-def _listed(what: str, ids: Sequence[str], grades: Mapping[str, int]) -> Iterator[str]:
+def _listed(
+    what: str, ids: Sequence[str], grades: Mapping[str, int], names: Mapping[str, str]
+) -> Iterator[str]:
     if ids:
-        words = [f"{key} (grade {grades[key]})" if key in grades else key for key in ids]
+        words = [
+            names.get(key, key) + (f" (grade {grades[key]})" if key in grades else "")
+            for key in ids
+        ]
         more = len(words) - EXPECTED_SHOWN
         listed = ", ".join(words[:EXPECTED_SHOWN])
         yield f"{what} {listed}" + (f" and {more} more" if more > 0 else "")
@@ -280,6 +296,7 @@ def _view_hit(
         score=hit.score,
         channels=tuple((name, at.rank) for name, at in hit.channels.items()),
         moved=moved,
+        is_code=hit.locator is not None and hit.locator.type == "lines",
         excerpt=cut_excerpt(hit.text, spans, size) if hit.text else None,
     )
 

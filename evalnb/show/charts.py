@@ -161,7 +161,7 @@ def plot_differences(comparison: pd.DataFrame) -> Chart:
                     ms=7,
                 )
         ax.axvline(0, color=INK, lw=1, zorder=0)
-        _finish_rows(ax, len(rows), f"difference in {label} (right of 0: higher than the baseline)")
+        _finish_rows(ax, len(rows), f"difference in {label}")
         _pad_limits(ax, [0.0, *rows["diff"], *rows["ci_low"], *rows["ci_high"]])
     return Chart(figure, _describe("Differences", panels, _difference_words), comparison)
 
@@ -248,6 +248,7 @@ def _heat(changed: pd.DataFrame, candidates: list[str], measure: str) -> Figure:
         cax=figure.add_axes((box.x0, box.y1 + 0.3 / height, box.width, 0.08 / height)),
         orientation="horizontal",
     )
+    bar.set_ticks([-bound, 0, bound], labels=[format_difference(v) for v in (-bound, 0.0, bound)])
     bar.ax.tick_params(labelsize=8)
     bar.ax.set_title(f"difference in {measure}", fontsize=8, parse_math=False)
     return figure
@@ -360,9 +361,11 @@ def _label_sides(ax: Axes, labels: Sequence[str]) -> None:
 
 def _label_row(ax: Axes, y: int, left: str, right: str, *, colour: str = INK) -> None:
     across = ax.get_yaxis_transform()
-    style: dict[str, Any] = {"transform": across, "va": "center", "parse_math": False}
-    ax.text(0, y - 0.42, left, ha="left", color=INK, fontsize=9, **style)
-    ax.text(1, y - 0.42, right, ha="right", color=colour, fontsize=9, **style)
+    # Its ground keeps the zero line out of the letters.
+    ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
+    style: Any = {"transform": across, "va": "center", "parse_math": False, "bbox": ground}
+    ax.text(0, y - 0.42, left, ha="left", color=INK, **style)
+    ax.text(1, y - 0.42, right, ha="right", color=colour, **style)
 
 
 def _draw_interval(ax: Axes, y: int, low: object, high: object, colour: str) -> None:

@@ -155,7 +155,10 @@ def changes_table(
         caption += f": {CASES_LISTED} of {len(rows):,}"
     cells = tuple(
         (
-            Cell(row.case_id, href=f"#{case_anchor(row.case_id)}" if row.case_id in linked else ""),
+            Cell(
+                one_line(row.case_id, 64),
+                href=f"#{case_anchor(row.case_id)}" if row.case_id in linked else "",
+            ),
             Cell(one_line((queries or {}).get(row.case_id, ""), 90)),
             Cell(one_line(row.candidate, 40)),
             Cell(format_value(row.baseline_value)),

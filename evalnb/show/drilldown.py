@@ -124,6 +124,7 @@ def _facts_html(view: CaseView) -> str:
         ("note", case.description),
         ("expected", " — or — ".join(view.expected) if case.content else "; ".join(view.expected)),
         ("forbidden", "; ".join(view.forbidden)),
+        ("identifiers", ", ".join(case.request.exact_identifiers)),
         ("restricted to", _restriction(view)),
         ("kind of question", case.intent),
         ("language", case.language),
@@ -147,7 +148,7 @@ def _restriction(view: CaseView) -> str:
             ("sources", request.source_ids),
             ("documents", request.document_ids),
             ("revisions", request.revision_ids),
-            ("identifiers", request.exact_identifiers),
+            ("exact matches of", request.exact_identifiers if request.exact_only else ()),
         )
         if ids
     ]
@@ -210,7 +211,8 @@ def _hit_html(hit: HitView) -> str:
     if hit.moved:
         details.append(hit.moved)
     small = f" <small>{' · '.join(details)}</small>" if details else ""
-    text = f"<p>{_excerpt_html(hit.excerpt)}</p>" if hit.excerpt else ""
+    css = ' class="c"' if hit.is_code else ""
+    text = f"<p{css}>{_excerpt_html(hit.excerpt)}</p>" if hit.excerpt else ""
     return f"<li{_CSS[hit.sign]}><b>{hit.rank} {SIGNS[hit.sign]}</b> {name}{small}{text}</li>"
 
 

@@ -189,7 +189,7 @@ def _misses(reading: Reading) -> Display:
     columns = (Column("case", right=False), Column("question", right=False))
     rows = tuple(
         (
-            Cell(view.case.case_id, href=f"#{case_anchor(view.case.case_id)}"),
+            Cell(one_line(view.case.case_id, 64), href=f"#{case_anchor(view.case.case_id)}"),
             Cell(one_line(view.case.request.query, 120)),
         )
         for view in missed[:CASES_LISTED]

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from evalnb.comparison.traits import OPERATIONAL
+from evalnb.measures.names import parse_measure
 from evalnb.show.numbers import (
     NO_GOLD,
     NOTHING,
@@ -114,10 +116,12 @@ def row_list(frame: pd.DataFrame) -> list[Any]:
 
 
 def label_measures(frame: pd.DataFrame, *, always_kind: bool = False) -> list[str]:
-    """Label each row's measure; the kind is named where there are several, or always."""
-    several = always_kind or frame["kind"].dropna().nunique() > 1
+    """Label each row's measure; the kind is named where a measure has several, or always."""
+    kinds = frame.groupby("measure", sort=False)["kind"].nunique()
+    several = set(kinds[kinds > 1].index)
     return [
-        measure_label(row.measure, row.k, row.kind if several else None) for row in row_list(frame)
+        measure_label(row.measure, row.k, row.kind if always_kind or row.measure in several else "")
+        for row in row_list(frame)
     ]
 
 
@@ -164,7 +168,7 @@ def means_table(aggregates: pd.DataFrame, *, baseline: str = "") -> Table:
         failed = bool(row.n_unavailable)
         name = one_line(str(row.variant), NAME_WIDTH)
         cells = (
-            Cell(label),
+            Cell(f"{label} (informational)" if _is_informational(row.measure) else label),
             Cell(f"{name} (baseline)" if row.variant == baseline else name),
             Cell(format_mean(row.mean, row.n, row.n_undefined, row.n_unavailable)),
             Cell(format_interval(row.ci_low, row.ci_high), "muted"),
@@ -179,6 +183,10 @@ def means_table(aggregates: pd.DataFrame, *, baseline: str = "") -> Table:
         )
         rows.append(cells)
     return Table(columns, tuple(rows))
+
+
+def _is_informational(measure: str) -> bool:
+    return measure not in OPERATIONAL and parse_measure(measure).informational
 
 
 def _nonzero(count: object) -> str:
