@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, NonNegativeInt, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    NonNegativeInt,
+    ValidationError,
+    model_validator,
+)
 
 from evalnb.errors import GoldError, NotFoundError
+from evalnb.gold.strict_json import describe_validation_error
 from evalnb.limits import GRADE_RANGE
 from evalnb.search.request import Finite, Id, Ids, QueryRequest, Record, Text, _as_tuple
 from evalnb.search.result import KINDS, Edge, Kind
@@ -300,6 +308,44 @@ def canonical_line(case: GoldCase) -> bytes:
     payload: dict[str, Any] = case.model_dump(mode="json", exclude_defaults=True)
     text = json.dumps(payload, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return text.encode() + b"\n"
+
+
+def imported_case(
+    ordinal: int, fields: Mapping[str, Any], *, split: Split, source: str, where: str
+) -> GoldCase:
+    """Make a case of what a person's file says.
+
+    Parameters
+    ----------
+    ordinal
+        Position among the cases of the file, from 1; with the query it makes the case_id.
+    fields
+        Of the case, as they stand in cases.jsonl; without case_id, and maybe without split.
+    source
+        The file, as the provenance of the labels.
+    where
+        The place in it, for errors.
+
+    Raises
+    ------
+    GoldError
+        If it is no case, naming the field.
+    """
+    query = fields["request"]["query"]
+    mark = hashlib.sha256(str(query).encode(errors="replace")).hexdigest()[:8]
+    name = source.replace("\\", "/").rpartition("/")[2]
+    try:
+        return GoldCase.model_validate(
+            {
+                "case_id": f"{ordinal:04d}-{mark}",
+                "split": split,
+                "label_provenance": LabelProvenance(note=f"imported from {name}"),
+                **fields,
+            }
+        )
+    except ValidationError as error:
+        known = GoldCase.model_fields
+        raise GoldError(describe_validation_error(error, known=known), where=where) from error
 
 
 def dataset_from_cases(

@@ -1,0 +1,349 @@
+"""One door for gold: whatever a person has, as a pinned set of cases."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from pydantic import ValidationError
+
+from evalnb.errors import BadInputError, GoldError
+from evalnb.gold.cases import GoldCase, GoldDataset, Split, dataset_from_cases
+from evalnb.gold.dataset import CASES, MANIFEST, load_gold_dir
+from evalnb.gold.files import decode_text, missing_path, read_bounded
+from evalnb.gold.golden import Parsed, parse_golden
+from evalnb.gold.strict_json import (
+    check_values,
+    describe_validation_error,
+    near_names,
+    parse_strict,
+    shown,
+)
+from evalnb.gold.tabular.rows import parse_table
+from evalnb.gold.tabular.table import Table
+from evalnb.limits import CASES_BYTES, CASES_LINES, GRADE_RANGE, check_limit
+
+GradeMap = Mapping[Any, int]
+_INSTEAD = {
+    ".xls": "save it as .xlsx or .csv",
+    ".ods": "save it as .xlsx or .csv",
+    ".numbers": "export it as .xlsx or .csv",
+    ".jsonl": "give the folder that holds it; a cases.jsonl stands beside its manifest.json",
+    ".parquet": "pass the DataFrame itself",
+    ".yaml": "write it as golden.json",
+    ".yml": "write it as golden.json",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a file is to be read; what a kind of file has no use for is refused."""
+
+    topics: Path | None = None
+    split: Split | None = None
+    mapping: Mapping[str, str] | None = None
+    grades: Mapping[str, int] | None = None
+    encoding: str = "utf-8"
+    sheet: str | None = None
+
+    def refuse_others(self, kind: str, *used: str) -> None:
+        """Refuse an option that would have no effect on this kind of file."""
+        for name in ("topics", "split", "mapping", "grades", "sheet"):
+            if getattr(self, name) is not None and name not in used:
+                raise BadInputError(f"{name} has no effect on {kind}", remedy=f"leave {name} out")
+
+    def notes(self) -> tuple[str, ...]:
+        """Print the grade map, so that nobody takes its grades for those of the file."""
+        if self.grades is None:
+            return ()
+        pairs = ", ".join(f"{raw}={grade}" for raw, grade in self.grades.items())
+        return (f"grades mapped: {pairs}",)
+
+
+def load_gold(
+    source: Any,
+    *,
+    topics: str | Path | None = None,
+    split: str | None = None,
+    mapping: Mapping[str, str] | None = None,
+    grades: GradeMap | None = None,
+    encoding: str = "utf-8",
+) -> GoldDataset:
+    """Load questions with known answers, whatever form they have.
+
+    Parameters
+    ----------
+    source
+        A gold directory, a BEIR folder, golden.json, csv, tsv, xlsx, TREC qrels, a DataFrame, a
+        list of dicts, or a set that is loaded already.
+    topics
+        The file of query texts that belongs to qrels.
+    split
+        ``development`` or ``test``, for cases that name none; development by default.
+    mapping
+        Our column or key names to those of the file: ``{"query": "question"}``.
+    grades
+        Grades of the file to the grades they stand for, printed in the notes: ``{1: 4, 2: 3}``.
+    encoding
+        Of a text file; never guessed.
+
+    Returns
+    -------
+    GoldDataset
+        With ``notes`` on everything that was not taken literally.
+
+    Raises
+    ------
+    GoldError
+        Naming the place, what was found there and what to do.
+    NotFoundError
+        If there is no such file, naming those near it.
+    BadInputError
+        For an option that the source has no use for, or a source of another kind.
+    """
+    if isinstance(source, GoldDataset):
+        return source
+    options = Options(
+        topics=None if topics is None else Path(topics),
+        split=_checked_split(split),
+        mapping=mapping,
+        grades=_checked_grades(grades),
+        encoding=encoding,
+    )
+    if isinstance(source, (str, os.PathLike)):
+        return load_gold_file(Path(source), options)
+    if type(source).__name__ == "DataFrame" and hasattr(source, "itertuples"):
+        from evalnb.gold.tabular.frames import read_frame
+
+        options.refuse_others("a DataFrame", "split", "mapping", "grades")
+        return _pinned(_parse_rows(read_frame(source), options), "DataFrame", options)
+    if isinstance(source, Mapping):
+        options.refuse_others("a dict", "split", "mapping")
+        return _pinned(_parse_golden(dict(source), "dict", options), "dict", options)
+    if isinstance(source, Sequence) and not isinstance(source, bytes):
+        options.refuse_others("a list", "split", "mapping", "grades")
+        return _pinned(_parse_list(list(source), options), "list", options)
+    raise BadInputError(
+        f"gold cannot be read from {shown(source)}",
+        remedy="give a path, a DataFrame or a list of dicts",
+    )
+
+
+def load_gold_file(path: Path, options: Options, *, kind: str | None = None) -> GoldDataset:
+    """Load a file or folder of a kind; by default its contents and ending tell which.
+
+    Raises
+    ------
+    BadInputError
+        If ``kind`` is not one of :data:`READERS`, besides what :func:`load_gold` raises.
+    """
+    if not path.exists():
+        raise missing_path(path)
+    kind = kind or _kind_of(path)
+    if kind not in READERS:
+        raise BadInputError(
+            f"no kind of gold is called {kind!r}{near_names(kind, READERS)}",
+            remedy=f"kinds: {', '.join(READERS)}",
+        )
+    return READERS[kind](path, options)
+
+
+def _kind_of(path: Path) -> str:
+    ending = path.suffix.lower()
+    if path.is_dir():
+        if (path / "corpus.jsonl").exists() or (path / "queries.jsonl").exists():
+            return "beir"
+        return "directory"
+    if ending in _INSTEAD:
+        raise BadInputError(
+            f"gold is not read from {ending} files", where=str(path), remedy=_INSTEAD[ending]
+        )
+    return _ENDINGS.get(ending, "qrels")
+
+
+def _load_directory(path: Path, options: Options) -> GoldDataset:
+    options.refuse_others("a gold directory, whose cases say it all")
+    if path.is_dir() and not any((path / name).exists() for name in (MANIFEST, CASES)):
+        raise GoldError(
+            "the folder holds no gold: neither manifest.json with cases.jsonl nor a BEIR folder's "
+            "corpus.jsonl with queries.jsonl",
+            where=str(path),
+        )
+    return load_gold_dir(path)
+
+
+def _load_golden(path: Path, options: Options) -> GoldDataset:
+    options.refuse_others("golden.json", "split", "mapping")
+    text, notes = decode_text(_read(path), where=str(path), encoding=options.encoding)
+    document = parse_strict(text.encode(), where=str(path))
+    parsed = _parse_golden(document, str(path), options)
+    return _pinned(parsed, path.stem, options, notes)
+
+
+def _load_delimited(path: Path, options: Options) -> GoldDataset:
+    from evalnb.gold.tabular.delimited import read_delimited
+
+    options.refuse_others("a csv file", "split", "mapping", "grades")
+    table = read_delimited(
+        _read(path), name=str(path), encoding=options.encoding, mapping=options.mapping
+    )
+    return _pinned(_parse_rows(table, options), path.stem, options)
+
+
+def _load_workbook(path: Path, options: Options) -> GoldDataset:
+    from evalnb.gold.tabular.sheets import read_sheet
+
+    options.refuse_others("a workbook", "split", "mapping", "grades", "sheet")
+    table = read_sheet(_read(path), name=str(path), sheet=options.sheet)
+    return _pinned(_parse_rows(table, options), path.stem, options)
+
+
+def _load_qrels(path: Path, options: Options) -> GoldDataset:
+    from evalnb.gold.trec import parse_qrels, parse_topics, qrels_to_gold
+
+    options.refuse_others("qrels", "topics", "split", "grades")
+    qrels = parse_qrels(path, encoding=options.encoding)
+    if options.grades is not None:
+        qrels = replace(qrels, grades=_mapped(qrels.grades, options.grades, str(path)))
+    texts = options.topics
+    gold = qrels_to_gold(
+        qrels,
+        None if texts is None else parse_topics(texts, encoding=options.encoding),
+        dataset_id=_dataset_id(path.stem),
+        split=options.split or "development",
+    )
+    return gold.model_copy(update={"name": path.stem, "notes": (*gold.notes, *options.notes())})
+
+
+READERS: dict[str, Callable[[Path, Options], GoldDataset]] = {
+    "directory": _load_directory,
+    "golden": _load_golden,
+    "csv": _load_delimited,
+    "xlsx": _load_workbook,
+    "qrels": _load_qrels,
+}
+_ENDINGS = {
+    ".json": "golden",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
+}
+
+
+def _read(path: Path) -> bytes:
+    return read_bounded(path, bound=CASES_BYTES, what="a gold file")
+
+
+def _parse_golden(document: Any, where: str, options: Options) -> Parsed:
+    return parse_golden(
+        document, where=where, split=options.split or "development", mapping=options.mapping
+    )
+
+
+def _parse_rows(table: Table, options: Options) -> Parsed:
+    return parse_table(
+        table,
+        split=options.split or "development",
+        mapping=options.mapping,
+        grades=options.grades,
+    )
+
+
+def _parse_list(elements: list[Any], options: Options) -> Parsed:
+    """Read a list of cases, of dicts as cases.jsonl or golden.json have them, or of flat rows."""
+    from evalnb.gold.tabular.frames import read_records
+
+    if not elements:
+        raise GoldError("the list is empty", where="list")
+    if any(isinstance(element, GoldCase) for element in elements) or any(
+        isinstance(element, Mapping) and "request" in element for element in elements
+    ):
+        options.refuse_others("a list of cases")
+        return Parsed(tuple(_case(element, at) for at, element in enumerate(elements)), ())
+    if not all(isinstance(element, Mapping) for element in elements):
+        other = next(element for element in elements if not isinstance(element, Mapping))
+        raise GoldError(f"expected a list of dicts, found {shown(other)} in it", where="list")
+    if _are_rows(elements, options.mapping or {}):
+        return _parse_rows(read_records(elements, name="list"), options)
+    options.refuse_others("a list of golden.json's cases", "split", "mapping")
+    return _parse_golden([dict(element) for element in elements], "list", options)
+
+
+def _are_rows(elements: Sequence[Mapping[str, Any]], mapping: Mapping[str, str]) -> bool:
+    """Whether each dict is flat, as a row is: nothing nested but a list of ids."""
+    several = {mapping.get(name, name) for name in ("expected", "forbidden")}
+    return not any(
+        isinstance(value, Mapping) or (isinstance(value, (list, tuple)) and key not in several)
+        for element in elements
+        for key, value in element.items()
+    )
+
+
+def _case(element: Any, at: int) -> GoldCase:
+    if isinstance(element, GoldCase):
+        return element
+    where = f"list[{at}]"
+    check_values(element, where=where)
+    try:
+        return GoldCase.model_validate_json(json.dumps(element, default=str))
+    except ValidationError as error:
+        known = GoldCase.model_fields
+        raise GoldError(describe_validation_error(error, known=known), where=where) from error
+
+
+def _mapped(
+    grades: Mapping[str, Mapping[str, int]], mapping: Mapping[str, int], where: str
+) -> dict[str, dict[str, int]]:
+    found = {str(grade) for judged in grades.values() for grade in judged.values()}
+    if left := sorted(found - set(mapping)):
+        raise GoldError(
+            f"grade {left[0]} is not in the grade map",
+            where=where,
+            remedy=f"it maps {', '.join(mapping)}",
+        )
+    return {
+        query: {key: mapping[str(grade)] for key, grade in judged.items()}
+        for query, judged in grades.items()
+    }
+
+
+def _pinned(parsed: Parsed, name: str, options: Options, notes: Sequence[str] = ()) -> GoldDataset:
+    check_limit("cases", len(parsed.cases), CASES_LINES, argument="", where=name)
+    return dataset_from_cases(
+        parsed.cases,
+        dataset_id=_dataset_id(name),
+        name=name,
+        notes=(*notes, *parsed.notes, *options.notes()),
+    )
+
+
+def _dataset_id(name: str) -> str:
+    """Make a dataset_id of a file's name; what it cannot hold becomes a hyphen."""
+    made = re.sub(r"[^A-Za-z0-9_-]+|\.+", "-", name).strip("-_")
+    return made[:128] or "gold"
+
+
+def _checked_split(split: str | None) -> Split | None:
+    if split is not None and split not in get_args(Split):
+        raise BadInputError(
+            f"no split is called {split!r}", remedy=f"splits: {', '.join(get_args(Split))}"
+        )
+    return cast("Split | None", split)
+
+
+def _checked_grades(grades: GradeMap | None) -> dict[str, int] | None:
+    if grades is None:
+        return None
+    for raw, grade in grades.items():
+        if isinstance(grade, bool) or not isinstance(grade, int) or abs(grade) > GRADE_RANGE:
+            raise BadInputError(
+                f"the grade map turns {raw!r} into {grade!r}",
+                remedy=f"a grade is a whole number from -{GRADE_RANGE} to {GRADE_RANGE}",
+            )
+    return {str(raw).strip(): grade for raw, grade in grades.items()}

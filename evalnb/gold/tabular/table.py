@@ -1,0 +1,162 @@
+"""One table, whatever it came from, and the columns that it may have."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from evalnb.errors import GoldError
+from evalnb.gold.golden import checked_mapping
+from evalnb.gold.strict_json import shown
+
+COLUMNS = (
+    "query",
+    "expected",
+    "document",
+    "content",
+    "grade",
+    "forbidden",
+    "split",
+    "family",
+    "tags",
+    "language",
+    "intent",
+    "description",
+)
+
+# What people call these columns elsewhere: offered in errors, never assumed.
+_ELSEWHERE = {
+    "query": "question q text search input query_text user_input soru sorgu",
+    "expected": "id docid doc_id docno doc document_id expected_id expected_ids target url path "
+    "source answer_id corpus-id",
+    "document": "file filename file_name title",
+    "content": "answer phrase quote contains expected_text passage reference cevap",
+    "grade": "rating relevance rel score label judgement judgment",
+    "split": "set fold",
+    "family": "family_key group",
+    "tags": "tag labels category",
+    "language": "lang",
+    "description": "note notes comment",
+}
+_NEAR = {theirs: ours for ours, names in _ELSEWHERE.items() for theirs in names.split()}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under a header.
+
+    Attributes
+    ----------
+    name
+        The file, for errors and as provenance.
+    header_row
+        The number of the header's row.
+    rows
+        Row numbers as the place counts them, and cells as the source has them.
+    text
+        Turns a cell into text, given the column's name; a ValueError says why it cannot.
+    place
+        Names a cell by row number and column position, or a row without one.
+    """
+
+    name: str
+    header: Sequence[object]
+    header_row: int
+    rows: Iterable[tuple[int, Sequence[object]]]
+    text: Callable[[object, str], str]
+    place: Callable[[int, int | None], str]
+    notes: Sequence[str] = ()
+
+
+def find_columns(
+    table: Table, mapping: Mapping[str, str] | None
+) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Find where each column stands.
+
+    Returns
+    -------
+    tuple
+        Position by column name, and notes on what is not read.
+
+    Raises
+    ------
+    GoldError
+        For a repeated, unknown, unnamed or missing column, with a near name and the remedy.
+    """
+    mapping = checked_mapping(mapping, COLUMNS)
+    names = [_column_name(cell) for cell in table.header]
+    for position, name in enumerate(names):
+        if name and names.index(name) != position:
+            raise GoldError(
+                f"column {name!r} stands twice",
+                where=table.place(table.header_row, position),
+                remedy="rename or delete one of them",
+            )
+    positions, unread = _matched(names, mapping)
+    missing = [
+        f"{ours!r} (mapped to {theirs!r})"
+        for ours, theirs in mapping.items()
+        if ours not in positions
+    ]
+    if "query" not in positions and "query" not in mapping:
+        missing.append("'query'")
+    if missing or (unread and not mapping):
+        raise _wrong_header(table, names, missing, unread)
+    notes = (f"columns not read: {', '.join(unread)}",) if unread else ()
+    return positions, notes
+
+
+def _column_name(cell: object) -> str:
+    return "" if cell is None else str(cell).strip()
+
+
+def _matched(names: Sequence[str], mapping: Mapping[str, str]) -> tuple[dict[str, int], list[str]]:
+    """Match the header's names to ours; capital letters and outer blanks do not matter."""
+    folded = [name.casefold() for name in names]
+    positions = {}
+    for ours in COLUMNS:
+        theirs = mapping.get(ours, ours)
+        if theirs in names:
+            positions[ours] = names.index(theirs)
+        elif theirs.strip().casefold() in folded:
+            positions[ours] = folded.index(theirs.strip().casefold())
+    taken = set(positions.values())
+    unread = [name for at, name in enumerate(names) if name and at not in taken]
+    return positions, [name for name in unread if not name.startswith("_")]
+
+
+def _wrong_header(
+    table: Table, names: Sequence[str], missing: Sequence[str], unread: Sequence[str]
+) -> GoldError:
+    findings = []
+    if missing:
+        findings.append(f"no column {' and no column '.join(missing)}")
+    suggested = {name: near for name in unread if (near := _near_column(name))}
+    if unread:
+        findings.append(
+            "unknown column "
+            + ", ".join(
+                f"{shown(name)} (did you mean {suggested[name]!r}?)"
+                if name in suggested
+                else shown(name)
+                for name in unread
+            )
+        )
+    pairs = ",".join(f"{ours}={theirs}" for theirs, ours in suggested.items())
+    return GoldError(
+        f"{'; '.join(findings)}; the first row names the columns, and found there: "
+        f"{', '.join(filter(None, names)) or 'nothing'}",
+        where=table.place(table.header_row, None),
+        remedy=f"columns that are read: {', '.join(COLUMNS)}. Rename the column, or pass a mapping "
+        f"such as --map {pairs or 'query=question,expected=docid'}; what it does not name is left "
+        "out",
+    )
+
+
+def _near_column(name: str) -> str | None:
+    folded = name.casefold().replace(" ", "_")
+    if folded in _NEAR:
+        return _NEAR[folded]
+    near = difflib.get_close_matches(folded, [*COLUMNS, *_NEAR], n=1, cutoff=0.75)
+    return _NEAR.get(near[0], near[0]) if near else None
