@@ -25,12 +25,12 @@ from evalnb.gold.bundled import (
     topic_source_id,
 )
 from evalnb.gold.cases import GoldCase, canonical_line
-from evalnb.gold.dataset import load_gold_dir
+from evalnb.gold.loading import load_gold
 from evalnb.workspace.system import open_workspace
 
 DOCUMENTS = {s["key"]: s["documents"][0] for s in python_reference()["sources"]}
 TOPIC_OF = {topic_document_id(topic): topic for topic in DOCUMENTS}
-GOLD = load_gold_dir(bundled_gold("python_reference"))
+GOLD = load_gold(bundled_gold("python_reference"))
 CASES = GOLD.cases
 NAMED = [pytest.param(case, id=case.case_id) for case in CASES]
 
@@ -188,6 +188,13 @@ def test_families_are_shared_text_and_do_not_cross_splits() -> None:
             assert one.family_key == other.family_key, (one.case_id, other.case_id)
         if one.family_key == other.family_key or set(expected(one)) & set(expected(other)):
             assert one.split == other.split, (one.case_id, other.case_id)
+
+
+def test_the_template_loads_as_it_stands() -> None:
+    template = load_gold(bundled_gold("golden.example.json"))
+    assert len(template) == 4
+    assert template.cases[0].content[0].document == "report.pdf"
+    assert template.cases[0].content[0].content_contains == ("revenue grew", "gelirleri")
 
 
 @pytest.mark.slow
