@@ -51,6 +51,33 @@ class Options:
     encoding: str = "utf-8"
     sheet: str | None = None
 
+    @classmethod
+    def checked(
+        cls,
+        *,
+        topics: str | Path | None,
+        split: str | None,
+        mapping: Mapping[str, str] | None,
+        grades: GradeMap | None,
+        encoding: str,
+        sheet: str | None = None,
+    ) -> Options:
+        """Check what a caller gave.
+
+        Raises
+        ------
+        BadInputError
+            For a split that is none, or a grade map to anything but grades.
+        """
+        return cls(
+            topics=None if topics is None else Path(topics),
+            split=_checked_split(split),
+            mapping=mapping,
+            grades=_checked_grades(grades),
+            encoding=encoding,
+            sheet=sheet,
+        )
+
     def refuse_others(self, kind: str, *used: str) -> None:
         """Refuse an option that would have no effect on this kind of file."""
         for name in ("topics", "split", "mapping", "grades", "sheet"):
@@ -108,12 +135,8 @@ def load_gold(
     """
     if isinstance(source, GoldDataset):
         return source
-    options = Options(
-        topics=None if topics is None else Path(topics),
-        split=_checked_split(split),
-        mapping=mapping,
-        grades=_checked_grades(grades),
-        encoding=encoding,
+    options = Options.checked(
+        topics=topics, split=split, mapping=mapping, grades=grades, encoding=encoding
     )
     if isinstance(source, (str, os.PathLike)):
         return load_gold_file(Path(source), options)

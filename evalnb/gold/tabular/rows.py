@@ -257,9 +257,9 @@ def _lines(text: str) -> list[str]:
 
 
 def _forbidden(text: str, *, flaggable: bool) -> tuple[bool, list[str]]:
-    """Read a cell of the column: yes or no about the ids of the row, or ids of its own."""
+    """Read a cell of the column: yes or no about what its row names, else ids of its own."""
     flag = _FLAGS.get(text.casefold())
-    if flag is not None and (flaggable or not text.isdigit()):
+    if flag is not None and flaggable:
         return flag, []
     return False, _lines(text)
 
