@@ -10,16 +10,16 @@ from __future__ import annotations
 import re
 import unicodedata
 
+_NEVER = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e007f"
+)
 # Joiners are spelling in Arabic and Indic scripts and inside emoji; beside a Latin, Greek or
 # Cyrillic letter they only hide a difference.
 _JOINER = "[\u200c\u200d]"
-_JOINING = "[^\x00-\u05ff]"
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f"
-    "\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff"
-    "\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
-    f"|(?<!{_JOINING}){_JOINER}|{_JOINER}(?!{_JOINING})"
-)
+_JOINED = f"[^\x00-\u05ff\u200c\u200d{_NEVER}]"
+_HIDDEN = re.compile(f"[{_NEVER}]|(?<!{_JOINED}){_JOINER}|{_JOINER}(?!{_JOINED})")
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -1,0 +1,205 @@
+"""The drill-down of one case, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from evalnb.evaluation.report import EvaluationReport
+from evalnb.gold.cases import GoldCase
+from evalnb.search.result import (
+    Candidates,
+    ChannelRank,
+    Decision,
+    Hit,
+    Identities,
+    QueryResult,
+    Span,
+    Trace,
+)
+from evalnb.show.cases import CaseView, Change, cut_excerpt, view_cases
+from evalnb.show.drilldown import case_html, case_states, cases_text
+
+MakeReport = Callable[..., EvaluationReport]
+
+
+def views(report: EvaluationReport, **options: Any) -> dict[str, CaseView]:
+    return {view.case.case_id: view for view in view_cases(report, **options)}
+
+
+def test_ranks_stand_side_by_side(report: EvaluationReport) -> None:
+    view = views(report, baseline="today")["case-1"]
+    assert [(v.name, v.outcome) for v in view.variants] == [
+        ("today", "3"),
+        ("better <i>", "1"),
+        ("broken", "1"),
+    ]
+    assert view.expected == ("document harbour",)
+    assert view.forbidden == ("document secret",)
+
+
+def test_every_hit_says_what_it_is_and_where_it_was(report: EvaluationReport) -> None:
+    today, better, _ = views(report, baseline="today")["case-1"].variants
+    assert [(hit.sign, hit.moved) for hit in today.hits] == [
+        ("unjudged", ""),
+        ("forbidden", ""),
+        ("relevant", ""),
+    ]
+    assert [(hit.key, hit.moved) for hit in better.hits] == [
+        ("harbour", "was 3"),
+        ("other", "was 1"),
+    ]
+
+
+def test_a_failure_is_not_a_miss(report: EvaluationReport) -> None:
+    found = views(report)
+    broken = found["case/2 ü"].variants[2]
+    assert broken.outcome == "n/a"
+    assert "the provider said <b>no</b>" in (broken.failure or "")
+    assert found["case-3"].variants[2].outcome == "miss"
+    assert not found["no-gold"].labelled
+
+
+def test_what_was_not_recorded_is_said_and_not_guessed(report: EvaluationReport) -> None:
+    view = views(report)["case-1"]
+    assert view.variants[0].lost is None
+    assert view.variants[0].decisions is None
+    page = case_html(view, compared=report.compared)
+    assert page.count("Candidates and Trace: not recorded.") == 3
+
+
+def test_states_are_what_the_filter_asks(report: EvaluationReport) -> None:
+    changes = {"better <i>": {"case-1": Change(0.5, 0.5)}, "broken": {"case-1": Change(0.1, -0.1)}}
+    found = views(report, baseline="today", changes=changes)
+    assert set(case_states(found["case-1"])) == {
+        *("hit", "hit:0", "hit:1", "hit:2", "forbidden", "forbidden:0"),
+        *("improved", "improved:1", "regressed", "regressed:2"),
+    }
+    assert set(case_states(found["case/2 ü"])) == {"hit", "hit:0", "hit:1", "failed", "failed:2"}
+    assert set(case_states(found["case-3"])) == {"hit", "hit:0", "hit:1", "miss", "miss:2"}
+    assert list(case_states(found["no-gold"])) == []
+
+
+def test_only_the_cases_asked_for(report: EvaluationReport) -> None:
+    assert list(views(report, case_ids=["case-3"])) == ["case-3"]
+    assert list(views(report, case_ids=[])) == []
+    assert cases_text(views(report, case_ids=["case-3"]).values()) == (
+        "case-3  who keeps the light  [today 1 · better <i> 1 · broken miss]"
+    )
+
+
+def one(make_report: MakeReport, gold: GoldCase, result: QueryResult) -> CaseView:
+    report = make_report([gold], {"mine": {gold.request.query: result}})
+    (view,) = view_cases(report)
+    return view
+
+
+def unit(key: str, rank: int, **more: Any) -> Hit:
+    return Hit(rank=rank, kind="unit", ids=Identities(document_id="d", unit_id=key), **more)
+
+
+def test_the_lost_are_looked_for_among_the_candidates(make_report: MakeReport) -> None:
+    gold = GoldCase(
+        case_id="c",
+        split="development",
+        request={"query": "q", "trace": True},
+        expected={"unit_ids": ["u1", "u7", "u9"]},
+    )
+    hit = unit("u1", 1, channels={"lexical": ChannelRank(rank=2)})
+    view = one(
+        make_report,
+        gold,
+        QueryResult(
+            hits=(hit,),
+            candidates={
+                "lexical": Candidates(ids=("x", "u1", "u7")),
+                "text": Candidates(ids=("x",)),
+            },
+            trace=Trace(decisions=(Decision(step="fuse", detail="rrf k=60"),)),
+        ),
+    )
+    (mine,) = view.variants
+    assert [(lost.key, lost.ranks) for lost in mine.lost or ()] == [
+        ("u7", (("lexical", 3), ("text", None))),
+        ("u9", (("lexical", None), ("text", None))),
+    ]
+    page = case_html(view, compared=("R@10",))
+    assert "Relevant but not selected: u7 (candidates: lexical 3, text absent)." in page
+    assert "<small>lexical 2</small>" in page.replace("u1 · ", "")
+    assert "Trace: fuse: rrf k=60" in page
+    assert "not recorded" not in page
+
+
+def test_candidates_of_another_kind_say_nothing_about_the_labels(make_report: MakeReport) -> None:
+    gold = GoldCase(
+        case_id="c",
+        split="development",
+        request={"query": "q"},
+        expected={"document_ids": ["elsewhere"]},
+    )
+    result = QueryResult(hits=(unit("u1", 1),), candidates={"lexical": Candidates(ids=("u1",))})
+    assert one(make_report, gold, result).variants[0].lost == ()
+
+
+def test_expected_spans_and_matched_phrases_are_marked(make_report: MakeReport) -> None:
+    gold = GoldCase(
+        case_id="c",
+        split="development",
+        request={"query": "q"},
+        content=[{"content_contains": ["EFFICIENT models"]}],
+        spans=[{"revision_id": "r", "start": 103, "end": 107}],
+    )
+    hit = Hit(
+        rank=1,
+        kind="unit",
+        ids=Identities(unit_id="u", revision_id="r"),
+        text="one two Efﬁcient  models three",
+        span=Span(extraction_id="e", start=100, end=130),
+    )
+    (variant,) = one(make_report, gold, QueryResult(hits=(hit,))).variants
+    excerpt = variant.hits[0].excerpt
+    assert excerpt is not None
+    assert [text for text, marked in excerpt.pieces if marked] == [" two", "Efﬁcient  models"]
+    assert "".join(text for text, _ in excerpt.pieces) == hit.text
+
+
+@pytest.mark.parametrize(
+    ("spans", "size", "marked", "before", "after"),
+    [
+        ([], 10, [], 0, 90),
+        ([(50, 53)], 10, ["b" * 3], 47, 43),
+        ([(0, 100)], 10, ["a" * 10], 0, 90),
+        ([(95, 100)], 10, ["a" * 5], 90, 0),
+        ([(50, 53), (51, 55)], 100, ["bbb", "aa"], 0, 0),
+    ],
+)
+def test_a_cut_keeps_the_first_mark_and_counts_the_rest(
+    spans: list[tuple[int, int]], size: int, marked: list[str], before: int, after: int
+) -> None:
+    text = "a" * 50 + "b" * 3 + "a" * 47
+    excerpt = cut_excerpt(text, spans, size)
+    assert (excerpt.n_before, excerpt.n_after) == (before, after)
+    found = [piece for piece, is_marked in excerpt.pieces if is_marked]
+    assert [set(piece) for piece in found] == [set(piece) for piece in marked] or found == marked
+    assert sum(len(piece) for piece, _ in excerpt.pieces) == min(size, len(text))
+
+
+def test_repetitions_that_differ_show_each_rank(make_report: MakeReport) -> None:
+    answers = iter([["a"], ["b", "a"], []])
+
+    class Drifting(dict[str, Any]):
+        def get(self, query: str, default: Any = None) -> Any:
+            return next(answers)
+
+    gold = GoldCase(
+        case_id="c",
+        split="development",
+        request={"query": "q"},
+        expected={"document_ids": ["a"]},
+    )
+    report = make_report([gold], {"mine": Drifting()}, repetitions=3)
+    (view,) = view_cases(report)
+    assert view.variants[0].outcome == "1 / 2 / miss"
+    assert "miss" in set(case_states(view))
