@@ -160,4 +160,4 @@ def of_first_measure(rows: pd.DataFrame, comparison: pd.DataFrame) -> pd.DataFra
     """Keep the rows of the first measure that could be compared: headlines speak of it."""
     measured, _ = split_measured(comparison)
     first = next(iter(label_measures(measured, always_kind=True)), None)
-    return rows[[label == first for label in label_measures(rows, always_kind=True)]]
+    return rows.loc[[label == first for label in label_measures(rows, always_kind=True)]]
