@@ -310,9 +310,7 @@ def canonical_line(case: GoldCase) -> bytes:
     return text.encode() + b"\n"
 
 
-def imported_case(
-    ordinal: int, fields: Mapping[str, Any], *, split: Split, source: str, where: str
-) -> GoldCase:
+def imported_case(ordinal: int, fields: Mapping[str, Any], *, split: Split, where: str) -> GoldCase:
     """Make a case of what a person's file says.
 
     Parameters
@@ -321,25 +319,23 @@ def imported_case(
         Position among the cases of the file, from 1; with the query it makes the case_id.
     fields
         Of the case, as they stand in cases.jsonl; without case_id, and maybe without split.
-    source
-        The file, as the provenance of the labels.
     where
-        The place in it, for errors.
+        The place in the file, for errors.
 
     Raises
     ------
     GoldError
         If it is no case, naming the field.
     """
-    query = fields["request"]["query"]
-    mark = hashlib.sha256(str(query).encode(errors="replace")).hexdigest()[:8]
-    name = source.replace("\\", "/").rpartition("/")[2]
+    query = str(fields["request"]["query"])
+    mark = hashlib.sha256(query.encode(errors="replace")).hexdigest()[:8]
+    labels = LabelProvenance(method="imported")
     try:
         return GoldCase.model_validate(
             {
                 "case_id": f"{ordinal:04d}-{mark}",
                 "split": split,
-                "label_provenance": LabelProvenance(note=f"imported from {name}"),
+                "label_provenance": labels,
                 **fields,
             }
         )

@@ -48,6 +48,7 @@ def read_cases(path: Path, keep: Callable[[GoldCase], object]) -> str:
     digest, rules = hashlib.sha256(), CaseRules(where=str(path), unit="line")
     room, number = CASES_BYTES + 1, 0
     with open_bounded(path, bound=CASES_BYTES, what="cases.jsonl") as file, _collector_off():
+        refuse_lfs_pointer(file.peek(1024), where=str(path))
         while line := file.readline(room):
             number += 1
             room -= len(line)
@@ -105,8 +106,6 @@ def _is_doubtful(line: bytes) -> bool:
 
 def _parse_slowly(line: bytes, path: Path, number: int) -> GoldCase:
     place = f"{path}:{number}"
-    if number == 1:
-        refuse_lfs_pointer(line, where=str(path))
     if line.startswith(b"\xef\xbb\xbf"):
         raise GoldError("a byte order mark", where=place, remedy=PIN_AGAIN)
     if b"\r" in line:

@@ -32,6 +32,7 @@ _TABLE_FIELDS = frozenset(
     }
 )
 _GOLDEN_FIELDS = frozenset({"request.query", "description", "content"})
+_READ_BACK: tuple[object, ...] = ("development", {})  # what a case that says nothing gets
 _QRELS_FIELDS = frozenset(
     {"case_id", "request.query", "expected.document_ids", "document_relevance"}
 )
@@ -212,6 +213,6 @@ def _fields(case: GoldCase) -> set[str]:
     for name, value in case.model_dump(exclude_defaults=True).items():
         if name in {"request", "expected", "forbidden"}:
             named |= {f"{name}.{inner}" for inner in value}
-        elif not (name == "split" and value == "development"):
+        elif value not in _READ_BACK:
             named.add(name)
     return named

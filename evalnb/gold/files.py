@@ -9,6 +9,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Mapping
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
@@ -29,7 +30,7 @@ def missing_path(path: Path) -> NotFoundError:
     return NotFoundError("no such file or folder", where=str(path), remedy=remedy)
 
 
-def open_bounded(path: Path, *, bound: int, what: str) -> BinaryIO:
+def open_bounded(path: Path, *, bound: int, what: str) -> BufferedReader:
     """Open a regular file for reading, refusing what is not one or is past the bound.
 
     Raises

@@ -46,7 +46,7 @@ def parse_golden(
     Parameters
     ----------
     where
-        The file, for errors and as the provenance of the labels.
+        The file, for errors.
     mapping
         For another tool's layout: which of its keys holds the ``query``, ``description``,
         ``document``, ``content`` (phrases) or ``expected`` (document ids). A document or phrase
@@ -74,7 +74,7 @@ def parse_golden(
             labels = _map_fields(fields, mapping, place, unread)
         else:
             labels = _golden_fields(fields, place)
-        cases.append(imported_case(len(cases) + 1, labels, split=split, source=where, where=place))
+        cases.append(imported_case(len(cases) + 1, labels, split=split, where=place))
     notes += (f"key {key!r} was not read ({count} times)" for key, count in unread.items())
     if not cases:
         raise GoldError("there are no cases", where=where)

@@ -96,7 +96,7 @@ def format_stats(stats: GoldStats) -> str:
         ("labelled", stats.methods),
     ):
         lines.append(f"{title:<10} " + ", ".join(f"{name} {n}" for name, n in counts.items()))
-    sizes = ", ".join(f"{n} of {size}" for size, n in stats.family_sizes.items())
+    sizes = ", ".join(f"{n} with {size}" for size, n in stats.family_sizes.items())
     lines.append(f"families   {stats.families} ({sizes})")
     lines += (
         f"{kind:<10} {found.expected} expected, {found.forbidden} forbidden, {found.graded} graded"

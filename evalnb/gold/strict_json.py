@@ -93,7 +93,7 @@ def check_values(value: object, *, where: str) -> None:
             problem = None
         else:
             problem = _scalar_problem(item)
-        if len(path) > MAX_DEPTH:
+        if len(path) >= MAX_DEPTH and isinstance(item, (dict, list, tuple)):
             path, problem = path[:3], f"nested past {MAX_DEPTH} levels"
         if problem:
             raise GoldError(f"{format_path(path) or 'the document'}: {problem}", where=where)

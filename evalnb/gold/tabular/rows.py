@@ -221,7 +221,7 @@ class _Reader:
             **single,
         }
         place = self._table.place(question.row, None)
-        return imported_case(ordinal, fields, split=split, source=self._table.name, where=place)
+        return imported_case(ordinal, fields, split=split, where=place)
 
     def _tags(self, question: _Question, text: str) -> dict[str, str]:
         tags: dict[str, str] = {}

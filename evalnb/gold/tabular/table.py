@@ -49,7 +49,7 @@ class Table:
     Attributes
     ----------
     name
-        The file, for errors and as provenance.
+        The file, for errors.
     header_row
         The number of the header's row.
     rows
