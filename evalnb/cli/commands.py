@@ -19,6 +19,7 @@ COMMANDS = {
         "Ingest the Python language reference, compare ways to search it, write the report.",
     ),
     "lab": ("lab", "Open JupyterLab on a copy of the notebooks."),
+    "gold": ("gold", "Questions with known answers."),
     "ingest": (
         "workspace",
         "Read documents into a workspace, made if it is not there, and index them.",
