@@ -255,4 +255,4 @@ def cases_text(views: Iterable[CaseView]) -> str:
     for view in views:
         ranks = " · ".join(f"{one_line(v.name, 24)} {v.outcome}" for v in view.variants)
         lines.append(f"{view.case.case_id}  {one_line(view.case.request.query, 60)}  [{ranks}]")
-    return "\n".join(lines)
+    return "\n".join(lines) or "No case to show."

@@ -6,6 +6,7 @@ after the other that a notebook shows cell by cell.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -314,7 +315,7 @@ def provenance(reading: Reading) -> Display:
 def _provenance(report: EvaluationReport) -> Iterator[tuple[str, str]]:
     dataset, request, observed = report.dataset, report.request, report.observed
     yield "data set", f"{dataset.id}, version {dataset.version_sha}, split {dataset.split}"
-    for name, cut in report.cuts.items():
+    for name, cut in sorted(report.cuts.items()):
         if cut is None:
             yield f"system {name}", "not pinned: it is asked live"
             continue
@@ -323,13 +324,17 @@ def _provenance(report: EvaluationReport) -> Iterator[tuple[str, str]]:
     for variant in report.variants:
         identity = ", ".join(f"{key} {value}" for key, value in sorted(variant.identity.items()))
         parts = [f"system {variant.system}", f"config {variant.config_id}"]
-        parts += [f"overrides {variant.overrides}"] if variant.overrides else []
+        changed = json.dumps(variant.overrides, sort_keys=True, ensure_ascii=False)
+        parts += [f"overrides {changed}"] if variant.overrides else []
         yield f"variant {variant.name}", "; ".join([*parts, *([identity] if identity else [])])
     yield "measures", ", ".join(report.measures)
     offline = ", offline" if request.offline else ""
     yield "request", f"seed {request.seed}, {plural(request.repetitions, 'repetition')}{offline}"
-    yield "versions", ", ".join(f"{name} {value}" for name, value in report.versions.items())
-    hardware = ", ".join(f"{name} {value}" for name, value in observed.hardware.items())
+    yield (
+        "versions",
+        ", ".join(f"{name} {value}" for name, value in sorted(report.versions.items())),
+    )
+    hardware = ", ".join(f"{name} {value}" for name, value in sorted(observed.hardware.items()))
     for name, value in (
         ("hardware", hardware),
         ("started", observed.started_at),

@@ -139,7 +139,7 @@ def split_measured(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     order = {label: at for at, label in enumerate(dict.fromkeys(labels))}
     kept = [at for at, label in enumerate(labels) if label in speaking]
     kept.sort(key=lambda at: order[labels[at]])
-    silent = frame[[label not in speaking for label in labels]]
+    silent = frame.iloc[[at for at, label in enumerate(labels) if label not in speaking]]
     names = ", ".join(dict.fromkeys(label_measures(silent)))
     return frame.iloc[kept], f"{NO_GOLD} for any case: {names}." if names else ""
 

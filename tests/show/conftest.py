@@ -12,6 +12,7 @@ from evalnb.evaluation.report import EvaluationReport
 from evalnb.evaluation.request import EvaluationRequest, Variant
 from evalnb.evaluation.runner import run_evaluation
 from evalnb.gold.cases import GoldCase, dataset_from_cases
+from evalnb.show.reading import Reading, reading_of
 from evalnb.systems.function import FunctionSystem
 
 MakeReport = Callable[..., EvaluationReport]
@@ -74,6 +75,12 @@ def case(case_id: str, query: str, *expected: str, **labels: Any) -> GoldCase:
 def chunk(name: str, text: str, **more: Any) -> dict[str, Any]:
     """Make a returned chunk."""
     return {"id": name, "text": text, "document": name, **more}
+
+
+@pytest.fixture(scope="session")
+def reading(report: EvaluationReport) -> Reading:
+    """Return the report as read by default; its comparison is computed once."""
+    return reading_of(report)
 
 
 @pytest.fixture(scope="session")
