@@ -75,9 +75,17 @@ def system_from_toml(path: Path) -> SearchSystem:
 
 def load_variants(path: Path) -> VariantsFile:
     """Read a variants file."""
-    from evalnb.evaluation.request import VariantsFile
+    from evalnb.evaluation.request import VARIANTS_FORMAT, VariantsFile
 
-    return parse_record(VariantsFile, read_json(path), where=str(path))
+    written = read_json(path)
+    form = written.get("format") if isinstance(written, dict) else None
+    if form != VARIANTS_FORMAT:
+        raise BadInputError(
+            f"not a variants file: its format is {form!r}",
+            where=str(path),
+            remedy=f'write {{"format": "{VARIANTS_FORMAT}", "variants": [{{"name": ...}}]}}',
+        )
+    return parse_record(VariantsFile, written, where=str(path))
 
 
 def read_json(path: Path) -> Any:

@@ -63,6 +63,9 @@ class EvaluationRequest(Record):
         return self
 
 
+VARIANTS_FORMAT = "evalnb-variants@1"
+
+
 class SystemSpec(Record):
     """Where a variants file, or ``--system FILE.toml``, finds a system: exactly one of these."""
 

@@ -1,0 +1,269 @@
+"""The commands that evaluate, compare and report, run as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from evalnb.cli.main import main
+from evalnb.gold.cases import GoldCase, canonical_line, dataset_from_cases
+from evalnb.gold.dataset import write_gold_dir
+from evalnb.workspace.system import open_workspace
+
+GOLDEN = {
+    "cases": [
+        {
+            "description": "a note for humans",
+            "query": "What did revenue do?",
+            "expect": {"document": "report.md", "content_contains": ["revenue grew", "gelirleri"]},
+        },
+        {"query": "hava durumu", "expect": {"content_contains": "hava durumu raporu"}},
+        {"query": "profit", "expect": {"content_contains": "never written"}},
+    ]
+}
+SEARCH = """
+import time
+def search(query, limit):
+    return ["a", "b"][:limit]
+def reverse(query):
+    return ["b", "a"]
+def broken(query):
+    raise RuntimeError("down")
+def slow(query):
+    time.sleep(1.5)
+    return ["a"]
+"""
+
+
+class Done(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def run(place, capsys, monkeypatch):
+    """Run one command line in the folder, in this process: starting another takes a second."""
+
+    def run_here(*arguments):
+        monkeypatch.chdir(place)
+        monkeypatch.setattr(sys, "argv", ["evalnb", *map(str, arguments)])
+        capsys.readouterr()
+        status = main()
+        return Done(status, *capsys.readouterr())
+
+    return run_here
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A folder with a gold directory, a golden.json, search functions and a workspace."""
+    (tmp_path / "mine.py").write_text(SEARCH)
+    cases = tuple(
+        GoldCase(
+            case_id=f"c{number}",
+            split="development",
+            request={"query": f"question {number}"},
+            expected={"document_ids": ["a"]},
+        )
+        for number in range(4)
+    )
+    write_gold_dir(dataset_from_cases(cases, dataset_id="four"), tmp_path / "gold")
+    (tmp_path / "golden.json").write_text(json.dumps(GOLDEN, ensure_ascii=False))
+    documents = tmp_path / "documents"
+    documents.mkdir()
+    (documents / "report.md").write_text("# Results\n\nIn the third quarter revenue grew.\n")
+    (documents / "hava.md").write_text("# Rapor\n\nhava durumu raporu: yarın güneşli\n")
+    open_workspace(tmp_path / "ws", create=True).ingest([documents])
+    return tmp_path
+
+
+def test_the_legs_are_printed_as_the_documentation_shows(run, place):
+    done = run("eval-retrieval", "golden.json", "--workspace", "ws")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["#", "query", "semantic", "keyword", "hybrid", "hybrid_rerank"]
+    assert lines[1].split() == ["1", *["What", "did", "revenue", "do?"], "n/a", "1", "n/a", "n/a"]
+    assert lines[3].split() == ["3", "profit", "n/a", "miss", "n/a", "n/a"]
+    table = [line.split() for line in lines[5:]]
+    assert table[0][:3] == ["Aggregate", "metrics", "(rank"]
+    assert table[1] == ["mode", "hit@1", "hit@3", "hit@5", "MRR", "evaluated"]
+    assert ["keyword", "0.67", "0.67", "0.67", "0.667", "3"] in table
+    assert ["semantic", "n/a", "n/a", "n/a", "n/a", "0"] in table
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        (["--modes", "semantic"], 3, "semantic"),
+        (["--modes", "fuzzy"], 2, "unknown mode 'fuzzy'"),
+        (["--documents", "nothing.md"], 2, "nothing.md"),
+        (["--documents", "report.md", "--modes", "keyword"], 0, ""),
+        (["--knowledge-base", "default", "--modes", "keyword"], 0, ""),
+        (["--knowledge-base", "other"], 2, "other"),
+        (["--max-searches", "2"], 2, "LIMIT_EXCEEDED"),
+        (["--top-k", "0"], 2, "--top-k"),
+    ],
+)
+def test_legs_scopes_and_their_statuses(run, place, arguments, status, says):
+    done = run("eval-retrieval", "golden.json", "--workspace", "ws", *arguments)
+    assert (done.returncode, says in done.stderr) == (status, True), done.stderr
+
+
+def test_documents_narrow_what_is_searched(run, place):
+    narrow = ["--documents", "hava.md", "--modes", "keyword"]
+    done = run("eval-retrieval", "golden.json", "--workspace", "ws", *narrow)
+    assert [line.split()[-1] for line in done.stdout.splitlines()[1:4]] == ["miss", "1", "miss"]
+
+
+def test_a_function_is_evaluated_into_a_folder(run, place):
+    done = run(
+        *("evaluate", "four", "development", "--dataset-path", "gold", "--system", "mine:search"),
+        *("--out", "out", "--no-notebooks", "--json"),
+    )
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["integrity"]["ok"]
+    assert {Path(p).name for p in summary["paths"].values()} == {"report.json", "scores.csv"}
+    report = json.loads((place / "out" / "report.json").read_text())
+    assert [variant["name"] for variant in report["variants"]] == ["configured"]
+    assert report["observed"]["command"].startswith("evalnb evaluate four development")
+    assert not (place / "out" / "journal.jsonl").exists()
+
+
+def variants_file(place, *names, systems=None):
+    file = {
+        "format": "evalnb-variants@1",
+        "systems": systems or {name: {"callable": f"mine:{name}"} for name in names},
+        "variants": [{"name": name, "system": name} for name in names],
+    }
+    (place / "variants.json").write_text(json.dumps(file))
+    return ("--variants", "variants.json")
+
+
+EVALUATE = ("evaluate", "four", "development", "--dataset-path", "gold")
+
+
+def test_variants_across_systems_and_their_comparison(run, place):
+    chosen = variants_file(place, "search", "reverse", "broken")
+    done = run(*EVALUATE, *chosen, "--out", "out", "--no-notebooks")
+    assert done.returncode == 3  # a variant without one ok case
+    assert "broken: 4 of 4 searches n/a: SEARCH_FAILED: RuntimeError: down" in done.stderr
+    assert (place / "out" / "comparison.csv").read_text().startswith("candidate,baseline,slice,")
+    compared = run("compare", "out", "--baseline", "search", "--json")
+    rows = json.loads(compared.stdout)["comparisons"]
+    verdicts = {(row["candidate"], row["measure"]): row["verdict"] for row in rows}
+    assert verdicts["reverse", "RR@10"] == "unresolvable"
+    assert verdicts["broken", "RR@10"] == "undecided"
+    missing = run("compare", "out", "--baseline", "nobody")
+    assert missing.returncode == 2
+    assert "search" in missing.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "says"),
+    [
+        ((), 2, "no system to search"),
+        (("--workspace", "nowhere"), 2, "evalnb ingest"),
+        (("--system", "mine"), 2, "module:callable"),
+        (("--system", "mine:serach"), 2, "did you mean 'search'?"),
+        (("--system", "absent:search"), 2, "no module named 'absent'"),
+        (("--system", "bad:search"), 2, "ZeroDivisionError"),
+        (("--system", "absent.toml"), 2, "no such file"),
+        (("--variants", "gold/manifest.json", "--system", "mine:search"), 2, "not a variants file"),
+        (("--variants", "v", "--request-file", "r"), 2, "not both"),
+        (("--request-file", "other.json"), 2, "the request says split 'test'"),
+        (("--workspace", "ws", "--baseline", "x"), 2, "baseline 'x' is no variant"),
+    ],
+)
+def test_what_is_wrong_is_named(run, place, arguments, status, says):
+    (place / "bad.py").write_text("1 / 0")
+    (place / "other.json").write_text('{"split": "test", "variants": [{"name": "v"}]}')
+    done = run(*EVALUATE, *arguments)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert says in done.stderr
+
+
+def test_an_empty_split_and_another_id_are_refused(run, place):
+    found = run("evaluate", "four", "test", *EVALUATE[3:], "--system", "mine:search")
+    assert (found.returncode, "splits it has: development" in found.stderr) == (2, True)
+    other = run("evaluate", "five", "development", *EVALUATE[3:], "--workspace", "ws")
+    assert (other.returncode, "'four', not 'five'" in other.stderr) == (2, True)
+
+
+def test_a_missing_capability_is_refused_or_reported(run, place):
+    (place / "variants.json").write_text(
+        '{"format": "evalnb-variants@1", "variants": ['
+        '{"name": "keyword"}, {"name": "hybrid", "overrides": {"mode": "hybrid"}}]}'
+    )
+    chosen = ("--variants", "variants.json", "--workspace", "ws", "--out", "out", "--no-notebooks")
+    refused = run(*EVALUATE, *chosen)
+    assert refused.returncode == 3
+    assert not (place / "out" / "report.json").exists()
+    assert "--allow-unavailable" in refused.stderr
+    reported = run(*EVALUATE, *chosen, "--allow-unavailable")
+    assert reported.returncode == 3
+    assert (place / "out" / "report.json").exists()
+
+
+def test_a_damaged_gold_set_names_the_line(run, place):
+    cases = place / "gold" / "cases.jsonl"
+    cases.write_bytes(
+        cases.read_bytes()
+        + canonical_line(GoldCase(case_id="late", split="development", request={"query": "x"}))
+    )
+    done = run(*EVALUATE, "--system", "mine:search")
+    assert (done.returncode, "gold pin" in done.stderr) == (2, True)
+
+
+def test_an_interrupted_run_leaves_its_journal_and_a_second_one_waits_its_turn(run, place):
+    chosen = variants_file(
+        place, "slow", systems={"slow": {"callable": "mine:slow", "version": "1"}}
+    )
+    command = [sys.executable, "-m", "evalnb", *EVALUATE, *chosen, "--out", "out", "--no-notebooks"]
+    first = subprocess.Popen(command, cwd=place, stderr=subprocess.PIPE, text=True)
+    journal = place / "out" / "journal.jsonl"
+    until = time.monotonic() + 60
+    while time.monotonic() < until and not (
+        journal.exists() and journal.read_bytes().count(b"\n") > 1
+    ):
+        time.sleep(0.02)
+    second = run(*command[3:])
+    assert (second.returncode, "WORKSPACE_BUSY" in second.stderr) == (3, True)
+    first.send_signal(signal.SIGINT)
+    assert first.wait(30) == 130
+    first.stderr.close()
+    assert not (place / "out" / "report.json").exists()
+    third = run(*command[3:])
+    assert third.returncode == 0
+    assert "searches of a stopped run" in third.stderr
+    assert not journal.exists()
+
+
+def test_a_full_disk_leaves_no_half_written_report(run, place):
+    program = (
+        "import resource, signal, sys\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "from evalnb.cli.main import main\n"
+        "import evalnb.cli.evaluate\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *EVALUATE, "--system", "mine:search", "--out", "out"],
+        cwd=place,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode in (2, 3), done.stderr
+    assert "Traceback" not in done.stderr
+    assert [p.name for p in (place / "out").iterdir() if not p.name.startswith("journal")] == []
