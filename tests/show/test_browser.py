@@ -1,0 +1,149 @@
+"""The page in a real browser: offline, filtered, linked into, and on a phone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from evalnb.evaluation.report import EvaluationReport
+from evalnb.show.html import page_html, write_page
+from evalnb.show.markup import case_anchor
+from evalnb.show.reading import Reading
+from evalnb.show.sections import all_sections, title
+
+pytestmark = pytest.mark.browser
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="module")
+def browser(chromium_path: str) -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=chromium_path, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def address(reading: Reading, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    return write_page(path, page_html(title(reading), all_sections(reading))).as_uri()
+
+
+class Tab:
+    """A page with everything that it said and asked for."""
+
+    def __init__(self, browser: Any, address: str, **options: Any) -> None:
+        self.page = browser.new_page(**options)
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.said.append("dialog"), dialog.dismiss()))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.goto(address)
+
+    def shown(self) -> list[str]:
+        return self.page.eval_on_selector_all(
+            "details.case:not([hidden])", "cases => cases.map((c) => c.id)"
+        )
+
+
+@pytest.fixture
+def tab(browser: Any, address: str) -> Iterator[Tab]:
+    opened = Tab(browser, address, viewport={"width": 1280, "height": 900})
+    yield opened
+    opened.page.close()
+
+
+def test_no_request_leaves_and_nothing_foreign_runs(tab: Tab, address: str) -> None:
+    tab.page.get_by_role("button", name="Open or close all").click()
+    assert all(url == address or url.startswith("data:image/svg+xml") for url in tab.asked)
+    assert tab.said == []
+    images = tab.page.eval_on_selector_all("img", "all => all.map((i) => i.naturalWidth)")
+    assert len(images) >= 8
+    assert all(width > 0 for width in images)
+
+
+def test_the_filter_finds_words_and_states(tab: Tab, report: EvaluationReport) -> None:
+    page = tab.page
+    assert len(tab.shown()) == len(report.cases)
+    page.get_by_role("searchbox").fill("HARBOUR LIES")
+    assert tab.shown() == ["case-case-1"]
+    assert page.locator(".filter output").inner_text() == f"1 of {len(report.cases)} shown"
+    page.get_by_role("searchbox").fill("")
+    page.get_by_label("State").select_option("miss")
+    missed = tab.shown()
+    assert "case-case-3" in missed
+    assert "case-case-1" not in missed
+    page.get_by_label("Variant").select_option(label="by broken")
+    assert tab.shown() == ["case-case-3"]
+    page.get_by_label("Variant").select_option("")
+    page.get_by_label("State").select_option("regressed")
+    assert tab.shown() == ["case-case-3"]
+    page.get_by_label("State").select_option("failed")
+    assert tab.shown() == [case_anchor("case/2 ü")]
+
+
+def test_a_deep_link_opens_its_case(browser: Any, address: str) -> None:
+    anchor = case_anchor("case/2 ü")
+    tab = Tab(browser, f"{address}#{anchor}")
+    assert tab.page.eval_on_selector("details[open]", "open => open.id") == anchor
+    assert tab.page.locator("details[open] summary").is_visible()
+    tab.page.get_by_label("State").select_option("forbidden")
+    assert not tab.page.locator(f"[id='{anchor}']").is_visible()
+    tab.page.evaluate("hash => { location.hash = hash }", "")
+    tab.page.evaluate("hash => { location.hash = hash }", anchor)
+    tab.page.wait_for_selector(f"[id='{anchor}']:not([hidden])")
+    tab.page.close()
+
+
+def test_a_link_in_the_list_of_changes_opens_its_case(tab: Tab) -> None:
+    tab.page.locator("#changes a").first.click()
+    opened = tab.page.wait_for_selector("details.case[open]")
+    assert opened.get_attribute("id").startswith("case-")
+
+
+def test_it_works_by_keyboard(tab: Tab) -> None:
+    tab.page.locator("[id='case-case-1'] summary").focus()
+    tab.page.keyboard.press("Enter")
+    assert tab.page.locator("[id='case-case-1']").get_attribute("open") is not None
+    tab.page.keyboard.press("Shift+Tab")
+    assert tab.page.evaluate("document.activeElement.tagName") in {"SUMMARY", "BUTTON"}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_scrolls_down_only(browser: Any, address: str, scheme: str) -> None:
+    tab = Tab(browser, address, viewport={"width": 390, "height": 844}, color_scheme=scheme)
+    tab.page.get_by_role("button", name="Open or close all").click()
+    width = tab.page.evaluate("document.documentElement.scrollWidth")
+    assert width <= 390
+    ink, paper = tab.page.evaluate(
+        "[getComputedStyle(document.body).color, getComputedStyle(document.body).backgroundColor]"
+    )
+    assert abs(brightness(ink) - brightness(paper)) > 180
+    tab.page.close()
+
+
+def brightness(colour: str) -> float:
+    parts = [float(part) for part in colour[colour.index("(") + 1 : -1].split(",")]
+    return sum(parts[:3]) / 3
+
+
+def test_without_script_it_still_reads(browser: Any, address: str) -> None:
+    tab = Tab(browser, address, java_script_enabled=False)
+    assert not tab.page.locator(".filter").is_visible()
+    tab.page.locator("[id='case-case-1'] summary").click()
+    assert tab.page.get_by_text("The harbour lies to the north.").first.is_visible()
+    tab.page.close()
