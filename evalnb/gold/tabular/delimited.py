@@ -33,29 +33,40 @@ def read_delimited(
         header has names.
     """
     text, notes = decode_text(data, where=name, encoding=encoding)
+    found = list(notes)
     delimiter = _sniff(text, name, {*COLUMNS, *(mapping or {}).values()})
     records = _records(text, name, delimiter)
     header_row, header = next(records, (1, []))
-    rows = [(number, cells) for number, cells in records]
-    for number, cells in rows:
-        if any(cell.strip() for cell in cells[len(header) :]):
-            raise GoldError(
-                f"{len(cells)} cells under {len(header)} column names",
-                where=f"{name}:{number}",
-                remedy=f"a text that holds {delimiter!r} stands in double quotes",
-            )
-    unprotected = sum(bool(_PROTECTED.match(cell.strip())) for _, cells in rows for cell in cells)
-    if unprotected:
-        notes += (f"apostrophes taken off that kept cells from being run: {unprotected}",)
     return Table(
         name=name,
         header=header,
         header_row=header_row,
-        rows=rows,
+        rows=_checked(records, name, len(header), delimiter, found),
         text=_cell_text,
         place=lambda number, _: f"{name}:{number}",
-        notes=notes,
+        notes=found,
     )
+
+
+def _checked(
+    records: Iterable[tuple[int, list[str]]],
+    name: str,
+    width: int,
+    delimiter: str,
+    notes: list[str],
+) -> Iterator[tuple[int, list[str]]]:
+    unprotected = 0
+    for number, cells in records:
+        if any(cell.strip() for cell in cells[width:]):
+            raise GoldError(
+                f"{len(cells)} cells under {width} column names",
+                where=f"{name}:{number}",
+                remedy=f"a text that holds {delimiter!r} stands in double quotes",
+            )
+        unprotected += sum(_PROTECTED.match(cell.strip()) is not None for cell in cells)
+        yield number, cells
+    if unprotected:
+        notes.append(f"apostrophes taken off that kept cells from being run: {unprotected}")
 
 
 def _cell_text(cell: object, column: str) -> str:

@@ -259,7 +259,7 @@ def _lines(text: str) -> list[str]:
 def _forbidden(text: str, *, flaggable: bool) -> tuple[bool, list[str]]:
     """Read a cell of the column: yes or no about what its row names, else ids of its own."""
     flag = _FLAGS.get(text.casefold())
-    if flag is not None and flaggable:
+    if flag is not None and (flaggable or text.casefold() in {"no", "false"}):
         return flag, []
     return False, _lines(text)
 

@@ -58,6 +58,8 @@ class Table:
         Turns a cell into text, given the column's name; a ValueError says why it cannot.
     place
         Names a cell by row number and column position, or a row without one.
+    notes
+        What a reader ought to know; complete when the rows have been read.
     """
 
     name: str
