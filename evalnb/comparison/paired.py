@@ -77,6 +77,7 @@ def compare_frames(
     alpha: float = 0.05,
     seed: int = 0,
     adjustment: Adjustment = "maxT",
+    resolution: bool = True,
 ) -> ComparisonRecord:
     """Pair every variant with the baseline by case, and say which differences are real.
 
@@ -97,6 +98,8 @@ def compare_frames(
         Of the sampled sign vectors and of the simulated resolution.
     adjustment
         Step-down maxT, Holm or Benjamini-Hochberg.
+    resolution
+        Also simulate mde and n_needed, which takes most of the time.
 
     Raises
     ------
@@ -109,7 +112,13 @@ def compare_frames(
     cases = average_cases(scores)
     hypotheses = _hypotheses(cases, _position(cases, baseline), measures)
     rows = comparison_rows(
-        hypotheses, cases, alpha=alpha, margin=margin, seed=seed, adjustment=adjustment
+        hypotheses,
+        cases,
+        alpha=alpha,
+        margin=margin,
+        seed=seed,
+        adjustment=adjustment,
+        resolution=resolution,
     )
     return ComparisonRecord(
         frame=_frame(COMPARISON_COLUMNS, rows),

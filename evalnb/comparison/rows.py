@@ -87,20 +87,22 @@ def comparison_rows(
     margin: float | None,
     seed: int,
     adjustment: Adjustment,
+    resolution: bool,
 ) -> list[dict[str, Any]]:
     """Test the hypotheses together and return their rows, in the columns of the frame."""
     paired = [hypothesis for hypothesis in hypotheses if hypothesis.pairs.n]
     tests = iter(_test(paired, scores, alpha=alpha, seed=seed, adjustment=adjustment))
+    outcomes = [next(tests) if hypothesis.pairs.n else None for hypothesis in hypotheses]
     return [
         _row(
             hypothesis,
-            next(tests) if hypothesis.pairs.n else None,
+            tested,
             scores,
             alpha=alpha,
             margin=margin,
-            seed=seed,
         )
-        for hypothesis in hypotheses
+        | (_resolved(hypothesis.pairs, tested, alpha=alpha, seed=seed) if resolution else {})
+        for hypothesis, tested in zip(hypotheses, outcomes, strict=True)
     ]
 
 
@@ -193,7 +195,6 @@ def _row(
     *,
     alpha: float,
     margin: float | None,
-    seed: int,
 ) -> dict[str, Any]:
     pairs, traits = hypothesis.pairs, hypothesis.traits
     key = scores.keys[pairs.key]
@@ -215,7 +216,7 @@ def _row(
         "note": "; ".join(pairing_notes(pairs, scores, alpha=alpha)),
     }
     if tested is not None:
-        row |= _tested_columns(pairs, traits, tested, alpha=alpha, margin=margin, seed=seed)
+        row |= _tested_columns(pairs, traits, tested, alpha=alpha, margin=margin)
         row["note"] = "; ".join(filter(None, (row["note"], *tested.notes)))
     return row
 
@@ -227,7 +228,6 @@ def _tested_columns(
     *,
     alpha: float,
     margin: float | None,
-    seed: int,
 ) -> dict[str, Any]:
     gain = traits.direction * pairs.difference
     verdict = decide(
@@ -243,8 +243,6 @@ def _tested_columns(
         bounded=traits.bounded,
     )
     leaning = "better" if gain > 0 else "worse" if gain < 0 else ""
-    resolution = Resolution(pairs.own_sums, pairs.own_sizes, level=tested.level, seed=seed)
-    open_question = tested.p_adjusted > alpha
     return {
         "mean": float(pairs.values.mean()),
         "baseline_mean": float(pairs.baseline_values.mean()),
@@ -255,8 +253,17 @@ def _tested_columns(
         "p_value": tested.p,
         "p_adjusted": tested.p_adjusted,
         "adjustment": tested.adjustment,
-        "mde": resolution.smallest_difference(),
-        "n_needed": resolution.families_needed() if open_question else None,
         "verdict": verdict,
         "leaning": leaning if verdict in ("undecided", "unresolvable") else "",
+    }
+
+
+def _resolved(pairs: Pairs, tested: Tested | None, *, alpha: float, seed: int) -> dict[str, Any]:
+    """Simulate what the set can resolve, and what an open question would need."""
+    if tested is None:
+        return {}
+    found = Resolution(pairs.own_sums, pairs.own_sizes, level=tested.level, seed=seed)
+    return {
+        "mde": found.smallest_difference(),
+        "n_needed": found.families_needed() if tested.p_adjusted > alpha else None,
     }

@@ -41,11 +41,21 @@ class Reading:
     @cached_property
     def comparison(self) -> ComparisonRecord | None:
         """Every variant against the baseline; None where there is nothing to compare."""
+        return self._compared(resolution=True)
+
+    @cached_property
+    def changed(self) -> ComparisonRecord | None:
+        """The comparison without what the set can resolve: enough to list the changed cases."""
+        return self._compared(resolution=False)
+
+    def _compared(self, *, resolution: bool) -> ComparisonRecord | None:
         if len(self.report.variants) < 2 or not self.report.results or not self.measures:
             return None
         from evalnb.comparison.paired import compare_frames
 
-        return compare_frames(self.scores, baseline=self.baseline, measures=self.measures)
+        return compare_frames(
+            self.scores, baseline=self.baseline, measures=self.measures, resolution=resolution
+        )
 
     @cached_property
     def means(self) -> pd.DataFrame:
@@ -61,7 +71,7 @@ class Reading:
             view_cases(
                 self.report,
                 baseline=self.baseline,
-                changes=primary_changes(self.comparison),
+                changes=primary_changes(self.changed),
                 case_ids=self.case_ids,
             )
         )

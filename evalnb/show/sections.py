@@ -176,11 +176,11 @@ def differences(reading: Reading) -> Display:
 
 def changes(reading: Reading) -> Display:
     """List the cases that changed, worst first; for one variant alone, those that it missed."""
-    if reading.comparison is None:
+    if reading.changed is None:
         return _misses(reading)
     queries = {case.case_id: case.request.query for case in reading.report.cases}
     shown = {view.case.case_id for view in reading.views}
-    return changes_of(reading.comparison, queries, shown)
+    return changes_of(reading.changed, queries, shown)
 
 
 def _misses(reading: Reading) -> Display:
