@@ -24,6 +24,7 @@ from evalnb.limits import MIB, check_limit
 UNPACKED_BYTES = 256 * MIB  # a sheet of 64 MiB packs to a tenth of that; bombs do not
 MAX_ROWS = 1_048_576  # Excel's own; a larger row number is made up
 _MARGIN = 16  # columns right of the header in which stray cells are looked for
+_CELL_CHARACTERS = 32_767  # Excel's own; openpyxl would cut a longer text
 _OLE = b"\xd0\xcf\x11\xe0"
 _MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*?ref=[\"']([A-Z0-9:]+)[\"']")
 _AS_TYPED = frozenset({"General", "0", "@"})
@@ -88,7 +89,7 @@ def _check_archive(data: bytes, name: str) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             size = sum(part.file_size for part in archive.infolist())
-    except zipfile.BadZipFile as error:
+    except Exception as error:  # zipfile raises whatever it trips over
         raise GoldError(
             "not an xlsx workbook", where=name, remedy="save it as .xlsx, or name a text file .csv"
         ) from error
@@ -128,9 +129,15 @@ def _rows(
     sheet: Any, header_row: int, width: int, name: str
 ) -> Iterator[tuple[int, Sequence[object]]]:
     below = sheet.iter_rows(min_row=header_row + 1, max_col=width + _MARGIN)
+    blank: Sequence[object] = ()
     for number, cells in enumerate(below, header_row + 1):
         if number > MAX_ROWS:
             raise GoldError(f"a row past number {MAX_ROWS:,}", where=name)
+        if cells is blank:  # openpyxl fills a gap of a million rows with one and the same row
+            continue
+        if all(map(_is_empty, cells)):
+            blank = cells
+            continue
         for position in range(width, len(cells)):
             if not _is_empty(cells[position]):
                 raise GoldError(
@@ -138,8 +145,7 @@ def _rows(
                     where=f"{name} sheet {sheet.title!r}",
                     remedy="name its column in the first row, or clear the cell",
                 )
-        if not all(map(_is_empty, cells[:width])):
-            yield number, cells[:width]
+        yield number, cells[:width]
 
 
 def _is_empty(cell: Any) -> bool:
@@ -200,7 +206,7 @@ def _cell_text(cell: Any, column: str) -> str:
     )
 
 
-def write_sheet(rows: Iterable[Sequence[str]], *, title: str) -> bytes:
+def write_sheet(rows: Sequence[Sequence[str]], *, title: str) -> bytes:
     """Write rows as one sheet whose cells are all text: nothing in them is ever run.
 
     Raises
@@ -210,32 +216,30 @@ def write_sheet(rows: Iterable[Sequence[str]], *, title: str) -> bytes:
     """
     import openpyxl
     from openpyxl.cell import WriteOnlyCell
-    from openpyxl.utils.exceptions import IllegalCharacterError
 
+    for number, row in enumerate(rows, 1):
+        for position, text in enumerate(row):
+            _check_fits(text, _coordinate(number, position))
     book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet(title)
-    for number, row in enumerate(rows, 1):
-        cells = []
-        for position, text in enumerate(row):
-            cell = WriteOnlyCell(sheet)
-            try:
-                cell.value = text
-            except IllegalCharacterError as error:
-                raise GoldError(
-                    f"{shown(text)} holds a control character, which xlsx cannot carry",
-                    where=_coordinate(number, position),
-                    remedy="export to csv or to a gold directory",
-                ) from error
-            if len(text) > 32_767:
-                raise GoldError(
-                    f"a text of {len(text):,} characters; a cell holds 32,767",
-                    where=_coordinate(number, position),
-                    remedy="export to csv or to a gold directory",
-                )
+    for row in rows:
+        cells = [WriteOnlyCell(sheet, value=text) for text in row]
+        for cell in cells:
             cell.data_type = "s"  # what begins with = is text, too
             cell.number_format = "@"
-            cells.append(cell)
         sheet.append(cells)
     file = io.BytesIO()
     book.save(file)
     return file.getvalue()
+
+
+def _check_fits(text: str, where: str) -> None:
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+
+    if ILLEGAL_CHARACTERS_RE.search(text):
+        problem = f"{shown(text)} holds a control character, which xlsx cannot carry"
+    elif len(text) > _CELL_CHARACTERS:
+        problem = f"a text of {len(text):,} characters; a cell holds {_CELL_CHARACTERS:,}"
+    else:
+        return
+    raise GoldError(problem, where=where, remedy="export to csv or to a gold directory")
