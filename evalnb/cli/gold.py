@@ -20,7 +20,10 @@ Name = Annotated[str | None, typer.Option("--name", help="A name for readers.")]
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    group = typer.Typer(no_args_is_help=True, help="Questions with known answers.")
+    group = typer.Typer(
+        no_args_is_help=True,
+        help="Questions with known answers.",
+    )
     group.command("import")(import_)
     group.command("export")(export)
     group.command("verify")(verify)

@@ -202,17 +202,15 @@ def _promoted(cases: Iterable[GoldCase]) -> list[str]:
     return [f"{what}: {count}"] if count else []
 
 
-def _left_out(cases: Iterable[GoldCase], carried: frozenset[str]) -> list[str]:
+def _left_out(cases: Sequence[GoldCase], carried: frozenset[str]) -> list[str]:
     counts = Counter(name for case in cases for name in _fields(case) if name not in carried)
-    return [f"not carried: {name} ({count} cases)" for name, count in counts.items()]
+    return [f"not carried: {name} ({n} of {len(cases)} cases)" for name, n in counts.items()]
 
 
-def _fields(case: GoldCase) -> set[str]:
+def _fields(case: GoldCase) -> Iterator[str]:
     """Name the fields that a case sets, one level into its request and labels."""
-    named = set()
     for name, value in case.model_dump(exclude_defaults=True).items():
         if name in {"request", "expected", "forbidden"}:
-            named |= {f"{name}.{inner}" for inner in value}
+            yield from (f"{name}.{inner}" for inner in value)
         elif value not in _READ_BACK:
-            named.add(name)
-    return named
+            yield name

@@ -1,0 +1,81 @@
+"""Bounded reads and whole writes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from evalnb.errors import BadInputError, GoldError, LimitExceededError, NotFoundError
+from evalnb.gold.files import decode_text, read_bounded, write_file, write_folder
+
+
+def test_a_file_of_the_bound_passes_and_one_byte_more_does_not(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"x" * 10)
+    assert read_bounded(path, bound=10, what="a file") == b"x" * 10
+    with pytest.raises(LimitExceededError, match="bytes of a file: 10 is past the limit of 9"):
+        read_bounded(path, bound=9, what="a file")
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for name, finding in (("", "found a folder, expected gold"), ("pipe", "not a regular file")):
+        with pytest.raises(BadInputError, match=finding):
+            read_bounded(tmp_path / name, bound=9, what="gold")
+    with pytest.raises(NotFoundError, match="near it: pipe"):
+        read_bounded(tmp_path / "pip", bound=9, what="gold")
+
+
+def test_text_is_decoded_strictly() -> None:
+    assert decode_text("\ufeffa\ufeff".encode(), where="f") == (
+        "a\ufeff",
+        ("a leading byte order mark was dropped",),
+    )
+    with pytest.raises(GoldError) as caught:
+        decode_text(b"a\r\nbc\xff", where="f", first_line=7)
+    assert caught.value.where == "f:8"
+    assert "byte 0xff (byte 3 of the line)" in caught.value.message
+    with pytest.raises(GoldError, match="f:2: the text holds a NUL"):
+        decode_text(b"a\n\x00", where="f")
+    with pytest.raises(GoldError, match="not valid UTF-16"):
+        decode_text(b"\xff\xfea", where="f", encoding="utf-16")
+    with pytest.raises(GoldError, match="not valid IDNA"):
+        decode_text(b"xn--\xff", where="f", encoding="idna")
+
+
+def test_a_write_replaces_whole(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "a.json"
+    write_file(path, b"1")
+    write_file(path, b"22")
+    assert path.read_bytes() == b"22"
+    assert path.stat().st_mode & 0o777 == 0o644
+    assert os.listdir(path.parent) == ["a.json"]
+
+
+def test_a_failed_write_leaves_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.json"
+    write_file(path, b"1")
+
+    def fail(descriptor: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="Input/output"):
+        write_file(path, b"22")
+    with pytest.raises(OSError, match="Input/output"):
+        write_folder(tmp_path / "folder", {"a": b"1"})
+    assert path.read_bytes() == b"1"
+    assert os.listdir(tmp_path) == ["a.json"]
+
+
+def test_a_folder_is_written_whole_into_an_empty_one_alone(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    write_folder(tmp_path / "empty", {"a": b"1", "b": b"2"})
+    assert sorted(os.listdir(tmp_path / "empty")) == ["a", "b"]
+    with pytest.raises(OSError, match="not empty"):
+        write_folder(tmp_path / "empty", {"c": b"3"})
+    assert os.listdir(tmp_path) == ["empty"]
