@@ -70,7 +70,8 @@ def import_(
 ) -> None:
     """Read gold in any form and write it as a pinned gold directory."""
     from evalnb.gold.dataset import write_gold_dir
-    from evalnb.gold.loading import Options, load_gold_file
+    from evalnb.gold.loading import load_gold_file
+    from evalnb.gold.options import Options
 
     options = Options.checked(
         topics=topics,
@@ -100,7 +101,10 @@ def import_(
 def export(
     folder: GoldDir,
     target: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A new .json, .csv, .xlsx or .qrels file.")
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A new .json, .csv, .xlsx or .qrels file, or a BEIR folder."
+        ),
     ],
 ) -> None:
     """Write a gold directory as a file for people or other tools, naming what it cannot carry.

@@ -153,6 +153,10 @@ class GoldCase(Record):
             grades.update({key: g for key, g in self.graded_relevance.items() if key in mine})
         return grades
 
+    def document_grades(self) -> Grades:
+        """Return judgements as qrels have them: expected documents at 1 unless graded."""
+        return {**dict.fromkeys(self.expected.document_ids, 1), **self.document_relevance}
+
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
         # Runs for each of 100,000 lines: what is not labelled costs nothing.

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evalnb.errors import BadInputError, GoldError
+from evalnb.gold.beir import write_beir_dir
 from evalnb.gold.cases import ContentExpectation, GoldCase, GoldDataset
 from evalnb.gold.files import write_file
 from evalnb.gold.tabular.delimited import format_delimited
@@ -39,7 +40,7 @@ _QRELS_FIELDS = frozenset(
 
 
 def export_gold(dataset: GoldDataset, path: str | Path) -> tuple[str, ...]:
-    """Write a set as golden.json, csv, xlsx or qrels, by the file's ending.
+    """Write a set as golden.json, csv, xlsx or qrels, by the ending; without one, a BEIR folder.
 
     Beside ``NAME.qrels``, the queries go into ``NAME.topics.tsv``.
 
@@ -56,11 +57,13 @@ def export_gold(dataset: GoldDataset, path: str | Path) -> tuple[str, ...]:
         For a case that the format cannot express at all, naming it.
     """
     target = Path(path)
+    if not target.suffix:
+        return _export_folder(dataset, target)
     if target.suffix.lower() not in _WRITERS:
         raise BadInputError(
             f"no format ends in {target.suffix!r}",
             where=str(target),
-            remedy=f"endings: {', '.join(_WRITERS)}",
+            remedy=f"endings: {', '.join(_WRITERS)}, or none for a BEIR folder",
         )
     write, fields = _WRITERS[target.suffix.lower()]
     files, notes = write(dataset.cases, target)
@@ -70,6 +73,18 @@ def export_gold(dataset: GoldDataset, path: str | Path) -> tuple[str, ...]:
     for file, content in files.items():
         write_file(file, content)
     return (*_left_out(dataset.cases, fields), *notes)
+
+
+def _export_folder(dataset: GoldDataset, target: Path) -> tuple[str, ...]:
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        raise BadInputError("something else stands here already", where=str(target))
+    write_beir_dir(dataset, target)
+    return (
+        *_left_out(dataset.cases, _QRELS_FIELDS | {"split"}),
+        *_promoted(dataset.cases),
+        *_unjudged(dataset.cases),
+        "corpus.jsonl was not written: gold has no texts of documents",
+    )
 
 
 Written = tuple[dict[Path, bytes], list[str]]
@@ -114,15 +129,13 @@ def _write_xlsx(cases: Sequence[GoldCase], target: Path) -> Written:
 
 
 def _write_qrels(cases: Sequence[GoldCase], target: Path) -> Written:
-    judged = {case.case_id: grades for case in cases if (grades := _document_grades(case))}
+    judged = {case.case_id: grades for case in cases if (grades := case.document_grades())}
     texts = {case.case_id: case.request.query for case in cases}
-    notes = _promoted(cases)
-    if missing := len(cases) - len(judged):
-        notes.append(f"cases without judged documents, which stand in the topics alone: {missing}")
-    return {
+    files = {
         target: format_qrels(judged).encode(),
         target.with_suffix(".topics.tsv"): format_topics(texts).encode(),
-    }, notes
+    }
+    return files, [*_promoted(cases), *_unjudged(cases)]
 
 
 _WRITERS: dict[str, tuple[Callable[[Sequence[GoldCase], Path], Written], frozenset[str]]] = {
@@ -131,10 +144,6 @@ _WRITERS: dict[str, tuple[Callable[[Sequence[GoldCase], Path], Written], frozens
     ".xlsx": (_write_xlsx, _TABLE_FIELDS),
     ".qrels": (_write_qrels, _QRELS_FIELDS),
 }
-
-
-def _document_grades(case: GoldCase) -> dict[str, int]:
-    return {**dict.fromkeys(case.expected.document_ids, 1), **case.document_relevance}
 
 
 def _table(cases: Sequence[GoldCase]) -> tuple[list[list[str]], list[str]]:
@@ -199,6 +208,12 @@ def _promoted(cases: Iterable[GoldCase]) -> list[str]:
         for case in cases
     )
     what = "cases with a graded document that is not expected, and is when read back"
+    return [f"{what}: {count}"] if count else []
+
+
+def _unjudged(cases: Iterable[GoldCase]) -> list[str]:
+    count = sum(not case.document_grades() for case in cases)
+    what = "cases without judged documents, of which the query alone is written"
     return [f"{what}: {count}"] if count else []
 
 

@@ -169,6 +169,8 @@ def write_file(path: Path, content: bytes) -> None:
 def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
     """Write a new folder whole or not at all; an empty folder of that name is taken.
 
+    Names may lead into subfolders.
+
     Raises
     ------
     OSError
@@ -178,6 +180,7 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
     temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=".evalnb-"))
     try:
         for name, content in files.items():
+            (temporary / name).parent.mkdir(parents=True, exist_ok=True)
             with (temporary / name).open("wb") as file:
                 _write_synced(file, content)
         temporary.chmod(0o755)  # mkdtemp leaves 0700

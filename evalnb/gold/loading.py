@@ -6,17 +6,24 @@ import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any
 
 from pydantic import ValidationError
 
 from evalnb.errors import BadInputError, GoldError
-from evalnb.gold.cases import GoldCase, GoldDataset, Split, dataset_from_cases
+from evalnb.gold.beir import (
+    is_beir_qrels,
+    load_beir_dir,
+    parse_beir_qrels,
+    parse_beir_queries,
+)
+from evalnb.gold.cases import GoldCase, GoldDataset, dataset_from_cases
 from evalnb.gold.dataset import CASES, MANIFEST, load_gold_dir
 from evalnb.gold.files import decode_text, missing_path, read_bounded
 from evalnb.gold.golden import Parsed, parse_golden
+from evalnb.gold.options import GradeMap, Options
 from evalnb.gold.strict_json import (
     check_values,
     describe_validation_error,
@@ -26,9 +33,9 @@ from evalnb.gold.strict_json import (
 )
 from evalnb.gold.tabular.rows import parse_table
 from evalnb.gold.tabular.table import Table
-from evalnb.limits import CASES_BYTES, CASES_LINES, GRADE_RANGE, check_limit
+from evalnb.gold.trec import parse_qrels, parse_topics, qrels_to_gold
+from evalnb.limits import CASES_BYTES, CASES_LINES, check_limit
 
-GradeMap = Mapping[Any, int]
 _INSTEAD = {
     ".xls": "save it as .xlsx or .csv",
     ".ods": "save it as .xlsx or .csv",
@@ -38,58 +45,6 @@ _INSTEAD = {
     ".yaml": "write it as golden.json",
     ".yml": "write it as golden.json",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How a file is to be read; what a kind of file has no use for is refused."""
-
-    topics: Path | None = None
-    split: Split | None = None
-    mapping: Mapping[str, str] | None = None
-    grades: Mapping[str, int] | None = None
-    encoding: str = "utf-8"
-    sheet: str | None = None
-
-    @classmethod
-    def checked(
-        cls,
-        *,
-        topics: str | Path | None,
-        split: str | None,
-        mapping: Mapping[str, str] | None,
-        grades: GradeMap | None,
-        encoding: str,
-        sheet: str | None = None,
-    ) -> Options:
-        """Check what a caller gave.
-
-        Raises
-        ------
-        BadInputError
-            For a split that is none, or a grade map to anything but grades.
-        """
-        return cls(
-            topics=None if topics is None else Path(topics),
-            split=_checked_split(split),
-            mapping=mapping,
-            grades=_checked_grades(grades),
-            encoding=encoding,
-            sheet=sheet,
-        )
-
-    def refuse_others(self, kind: str, *used: str) -> None:
-        """Refuse an option that would have no effect on this kind of file."""
-        for name in ("topics", "split", "mapping", "grades", "sheet"):
-            if getattr(self, name) is not None and name not in used:
-                raise BadInputError(f"{name} has no effect on {kind}", remedy=f"leave {name} out")
-
-    def notes(self) -> tuple[str, ...]:
-        """Print the grade map, so that nobody takes its grades for those of the file."""
-        if self.grades is None:
-            return ()
-        pairs = ", ".join(f"{raw}={grade}" for raw, grade in self.grades.items())
-        return (f"grades mapped: {pairs}",)
 
 
 def load_gold(
@@ -179,13 +134,13 @@ def load_gold_file(path: Path, options: Options, *, kind: str | None = None) -> 
 def _kind_of(path: Path) -> str:
     ending = path.suffix.lower()
     if path.is_dir():
-        if (path / "corpus.jsonl").exists() or (path / "queries.jsonl").exists():
-            return "beir"
-        return "directory"
+        return "beir" if (path / "queries.jsonl").exists() else "directory"
     if ending in _INSTEAD:
         raise BadInputError(
             f"gold is not read from {ending} files", where=str(path), remedy=_INSTEAD[ending]
         )
+    if ending == ".tsv" and is_beir_qrels(path):
+        return "qrels"
     return _ENDINGS.get(ending, "qrels")
 
 
@@ -227,20 +182,32 @@ def _load_workbook(path: Path, options: Options) -> GoldDataset:
 
 
 def _load_qrels(path: Path, options: Options) -> GoldDataset:
-    from evalnb.gold.trec import parse_qrels, parse_topics, qrels_to_gold
-
     options.refuse_others("qrels", "topics", "split", "grades")
-    qrels = parse_qrels(path, encoding=options.encoding)
+    if is_beir_qrels(path):
+        qrels = parse_beir_qrels(path)
+    else:
+        qrels = parse_qrels(path, encoding=options.encoding)
     if options.grades is not None:
         qrels = replace(qrels, grades=_mapped(qrels.grades, options.grades, str(path)))
-    texts = options.topics
+    topics = None
+    if options.topics is not None and options.topics.suffix == ".jsonl":
+        topics = parse_beir_queries(options.topics)
+    elif options.topics is not None:
+        topics = parse_topics(options.topics, encoding=options.encoding)
     gold = qrels_to_gold(
         qrels,
-        None if texts is None else parse_topics(texts, encoding=options.encoding),
+        topics,
         dataset_id=_dataset_id(path.stem),
         split=options.split or "development",
     )
     return gold.model_copy(update={"name": path.stem, "notes": (*gold.notes, *options.notes())})
+
+
+def _load_beir(path: Path, options: Options) -> GoldDataset:
+    options.refuse_others("a BEIR folder", "split")
+    gold = load_beir_dir(path, split=options.split)
+    name = path.resolve().name
+    return gold.model_copy(update={"dataset_id": _dataset_id(name), "name": name})
 
 
 READERS: dict[str, Callable[[Path, Options], GoldDataset]] = {
@@ -249,6 +216,7 @@ READERS: dict[str, Callable[[Path, Options], GoldDataset]] = {
     "csv": _load_delimited,
     "xlsx": _load_workbook,
     "qrels": _load_qrels,
+    "beir": _load_beir,
 }
 _ENDINGS = {
     ".json": "golden",
@@ -350,23 +318,3 @@ def _dataset_id(name: str) -> str:
     """Make a dataset_id of a file's name; what it cannot hold becomes a hyphen."""
     made = re.sub(r"[^A-Za-z0-9_-]+|\.+", "-", name).strip("-_")
     return made[:128] or "gold"
-
-
-def _checked_split(split: str | None) -> Split | None:
-    if split is not None and split not in get_args(Split):
-        raise BadInputError(
-            f"no split is called {split!r}", remedy=f"splits: {', '.join(get_args(Split))}"
-        )
-    return cast("Split | None", split)
-
-
-def _checked_grades(grades: GradeMap | None) -> dict[str, int] | None:
-    if grades is None:
-        return None
-    for raw, grade in grades.items():
-        if isinstance(grade, bool) or not isinstance(grade, int) or abs(grade) > GRADE_RANGE:
-            raise BadInputError(
-                f"the grade map turns {raw!r} into {grade!r}",
-                remedy=f"a grade is a whole number from -{GRADE_RANGE} to {GRADE_RANGE}",
-            )
-    return {str(raw).strip(): grade for raw, grade in grades.items()}

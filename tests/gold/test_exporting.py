@@ -95,7 +95,7 @@ def test_qrels_and_topics_read_back(tmp_path: Path) -> None:
         "not carried: language (1 of 4 cases)",
         "not carried: content (1 of 4 cases)",
         "not carried: description (1 of 4 cases)",
-        "cases without judged documents, which stand in the topics alone: 2",
+        "cases without judged documents, of which the query alone is written: 2",
     )
     after = load_gold(tmp_path / "a.qrels", topics=tmp_path / "a.topics.tsv")
     judged = [case for case in before if case.document_relevance]

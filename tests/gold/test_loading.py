@@ -15,7 +15,8 @@ from evalnb.errors import BadInputError, GoldError, NotFoundError
 from evalnb.gold import loading
 from evalnb.gold.cases import GoldCase, GoldDataset
 from evalnb.gold.dataset import write_gold_dir
-from evalnb.gold.loading import Options, load_gold, load_gold_file
+from evalnb.gold.loading import load_gold, load_gold_file
+from evalnb.gold.options import Options
 from evalnb.gold.tabular.sheets import write_sheet
 
 ROWS = [["query", "expected"], ["what?", "a.md"]]

@@ -1,0 +1,178 @@
+"""BEIR folders: queries.jsonl, qrels/SPLIT.tsv, and a corpus.jsonl to check the labels against."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from evalnb.errors import BadInputError, GoldError, NotFoundError
+from evalnb.gold.cases import GoldCase, GoldDataset, Split, dataset_from_cases
+from evalnb.gold.files import open_bounded, read_bounded, write_folder
+from evalnb.gold.strict_json import parse_strict, shown
+from evalnb.gold.trec import Qrels, Topics, parse_qrels, qrels_to_gold
+from evalnb.limits import CASES_BYTES, MIB
+
+HEADER = b"query-id\tcorpus-id\tscore"
+CORPUS_BYTES = 1024 * MIB  # a larger corpus is not checked: that would take minutes
+_SPLITS: dict[str, Split] = {"test": "test"}  # train and dev are both for development
+_NAMES: dict[Split, str] = {"development": "dev", "test": "test"}
+_SHOWN = 10
+
+
+def is_beir_qrels(path: Path) -> bool:
+    """Whether a file begins with the header of BEIR's judgements."""
+    with path.open("rb") as file:
+        return file.readline(200).removeprefix(b"\xef\xbb\xbf").strip().lower() == HEADER
+
+
+def parse_beir_qrels(path: Path) -> Qrels:
+    """Read judgements of three columns under a header.
+
+    Raises
+    ------
+    GoldError
+        As :func:`~evalnb.gold.trec.parse_qrels`, naming file and line.
+    """
+    data = read_bounded(path, bound=CORPUS_BYTES, what="judgements")
+    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    for number, line in enumerate(lines, 1):
+        fields = line.rstrip(b"\r").split(b"\t")
+        if number == 1 and line.strip().lower() == HEADER:
+            lines[0] = b"#"  # a comment: the rows keep their numbers
+        elif len(fields) == 3 and not line.startswith(b"#"):
+            lines[number - 1] = b"\t".join((fields[0], b"0", *fields[1:]))
+        elif line.strip():
+            raise GoldError(
+                f"found {shown(line.decode(errors='replace'))}, expected a query id without # "
+                "before it, a document id and a grade",
+                where=f"{path}:{number}",
+                remedy="columns stand apart by single tabs",
+            )
+    return parse_qrels(b"\n".join(lines), name=str(path))
+
+
+def parse_beir_queries(path: Path) -> Topics:
+    """Read ``{"_id", "text"}`` a line; other keys are not read.
+
+    Raises
+    ------
+    GoldError
+        Naming the line: no strict JSON, a missing id or text, an id used twice.
+    """
+    texts: dict[str, str] = {}
+    for number, record in _records(path, bound=CASES_BYTES):
+        key, text = record.get("_id"), record.get("text")
+        if not isinstance(key, str) or not isinstance(text, str):
+            raise GoldError(
+                f"expected texts under _id and text, found {shown(record)}",
+                where=f"{path}:{number}",
+            )
+        if key in texts:
+            raise GoldError(f"query {key!r} stands twice", where=f"{path}:{number}")
+        texts[key] = text
+    return Topics(str(path), texts)
+
+
+def load_beir_dir(path: Path, *, split: Split | None = None) -> GoldDataset:
+    """Read a BEIR folder.
+
+    Judgements of ``qrels/test.tsv`` are the test split, those of other files in ``qrels`` the
+    development split; a lone ``qrels.tsv`` is whichever ``split`` says.
+
+    Raises
+    ------
+    GoldError
+        As the parsers of its files, and for a query judged in two files.
+    NotFoundError
+        If there are no judgements.
+    """
+    topics = parse_beir_queries(path / "queries.jsonl")
+    cases: list[GoldCase] = []
+    notes = list(topics.notes)
+    judged: dict[str, Path] = {}
+    for file, of_split in _judgement_files(path, split):
+        qrels = parse_beir_qrels(file)
+        for key in qrels.grades:
+            if key in judged:
+                raise GoldError(
+                    f"query {key!r} is judged here and in {judged[key].name}", where=str(file)
+                )
+            judged[key] = file
+        part = qrels_to_gold(qrels, topics, split=of_split)
+        cases += part.cases
+        notes += (f"{file.name}: {note}" for note in part.notes if "no judgements" not in note)
+    if unasked := [key for key in topics.texts if key not in judged]:
+        notes.append(f"queries without judgements, left out: {_listed(unasked)}")
+    documents = {key for case in cases for key in case.document_relevance}
+    notes += _corpus_notes(path / "corpus.jsonl", documents)
+    return dataset_from_cases(tuple(cases), dataset_id="beir", notes=tuple(notes))
+
+
+def _judgement_files(path: Path, split: Split | None) -> list[tuple[Path, Split]]:
+    if (path / "qrels.tsv").exists():
+        return [(path / "qrels.tsv", split or "development")]
+    if files := sorted((path / "qrels").glob("*.tsv")):
+        if split is not None:
+            raise BadInputError(
+                "split has no effect on a BEIR folder whose files name their splits",
+                where=str(path / "qrels"),
+                remedy="leave split out",
+            )
+        return [(file, _SPLITS.get(file.stem, "development")) for file in files]
+    raise NotFoundError("no judgements: neither qrels/*.tsv nor qrels.tsv", where=str(path))
+
+
+def _corpus_notes(path: Path, judged: Collection[str]) -> list[str]:
+    """Name the judged documents that the corpus does not have; they stay in every denominator."""
+    if not path.exists():
+        return []
+    if path.stat().st_size > CORPUS_BYTES:
+        return ["corpus.jsonl is past 1 GiB: judged documents were not looked up in it"]
+    ids = {record.get("_id") for _, record in _records(path, bound=CORPUS_BYTES)}
+    missing = [key for key in sorted(judged) if key not in ids]
+    return [f"judged but not in the corpus: {_listed(missing)}"] if missing else []
+
+
+def _records(path: Path, *, bound: int) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    with open_bounded(path, bound=bound, what=path.name) as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            record = parse_strict(line, where=str(path), line=number)
+            if not isinstance(record, dict):
+                raise GoldError(
+                    f"expected an object, found {shown(record)}", where=f"{path}:{number}"
+                )
+            yield number, record
+
+
+def _listed(keys: list[str]) -> str:
+    more = f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
+    return f"{len(keys)} ({', '.join(keys[:_SHOWN])}{more})"
+
+
+def write_beir_dir(dataset: GoldDataset, path: Path) -> None:
+    """Write queries.jsonl and one file of judgements a split; gold has no texts for a corpus.
+
+    Raises
+    ------
+    OSError
+        If the folder exists and is not empty.
+    """
+    queries = [
+        json.dumps({"_id": case.case_id, "text": case.request.query}, ensure_ascii=False)
+        for case in dataset.cases
+    ]
+    files = {"queries.jsonl": "\n".join(queries).encode() + b"\n"}
+    for split, name in _NAMES.items():
+        rows = [
+            f"{case.case_id}\t{key}\t{grade}"
+            for case in dataset.cases
+            if case.split == split
+            for key, grade in case.document_grades().items()
+        ]
+        if rows:
+            files[f"qrels/{name}.tsv"] = HEADER + b"\n" + "\n".join(rows).encode() + b"\n"
+    write_folder(path, files)
