@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -14,6 +14,10 @@ GoldDir = Annotated[Path, typer.Argument(metavar="DIR", help="A gold directory."
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 DatasetId = Annotated[
     str | None, typer.Option("--id", help="The dataset_id: A-Z a-z 0-9 . _ - alone.")
+]
+Kind = Annotated[
+    Literal["document", "unit", "asset", "definition", "file"],
+    typer.Option("--kind", help="What the ids of the sheet name."),
 ]
 Name = Annotated[str | None, typer.Option("--name", help="A name for readers.")]
 
@@ -29,6 +33,8 @@ def register(app: typer.Typer) -> None:
     group.command("verify")(verify)
     group.command("pin")(pin)
     group.command("stats")(stats)
+    group.command("pool")(pool)
+    group.command("merge")(merge)
     app.add_typer(group, name="gold")
 
 
@@ -164,6 +170,89 @@ def stats(folder: GoldDir, *, as_json: AsJson = False) -> None:
         print_json(counted.model_dump(mode="json"))
     else:
         show(format_stats(counted))
+
+
+def pool(
+    reports: Annotated[
+        list[Path], typer.Argument(metavar="REPORT...", help="Reports over one gold set.")
+    ],
+    *,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE", help="A new .csv or .xlsx file.")
+    ],
+    depth: Annotated[
+        int, typer.Option(min=1, max=1000, help="How far down each ranking is read.")
+    ] = 10,
+    kind: Kind = "document",
+) -> None:
+    """Collect what the systems returned into a sheet for judges: no system, no rank.
+
+    Grades that the gold has already stand in it; fill the others in and merge the sheet.
+    """
+    from evalnb.evaluation.report import load_report_record
+    from evalnb.gold.judging import collect_returned, pool_rows, write_rows
+
+    loaded = [load_report_record(path) for path in reports]
+    versions = {report.dataset.version_sha for report in loaded}
+    if len(versions) > 1:
+        raise BadInputError(
+            "the reports were measured against different gold", remedy="pool reports over one set"
+        )
+    returned = collect_returned(
+        ((result.case_id, result.result.hits) for report in loaded for result in report.results),
+        kind=kind,
+        depth=depth,
+    )
+    cases = {case.case_id: case for report in loaded for case in report.cases}
+    rows = pool_rows(cases.values(), returned, kind=kind)
+    if len(rows) == 1:
+        raise BadInputError(
+            f"no system returned the id of a {kind}", remedy="--kind names another kind"
+        )
+    write_rows(rows, output)
+    ungraded = sum(not row[4] and not row[5] for row in rows)
+    show(f"{output}: {len(rows) - 1} rows of {len(cases)} cases, {ungraded} to judge")
+
+
+def merge(
+    folder: GoldDir,
+    sheet: Annotated[Path, typer.Argument(metavar="FILE", help="A judging sheet, csv or xlsx.")],
+    *,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="NEWDIR", help="The new gold directory.")
+    ],
+    kind: Kind = "document",
+    encoding: Annotated[
+        str, typer.Option("--encoding", help="Of a csv file; never guessed.")
+    ] = "utf-8",
+    dataset_id: DatasetId = None,
+    name: Name = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take judgements into a new version of a gold set, and print what they change.
+
+    A grade of 1 or above makes an id expected, a lower one makes it not expected.
+    """
+    from evalnb.gold.dataset import load_gold_dir, write_gold_dir
+    from evalnb.gold.judging import merge_judgements, read_rows
+
+    gold = load_gold_dir(folder)
+    merged = merge_judgements(gold, read_rows(sheet, encoding=encoding), kind=kind)
+    renamed = {"dataset_id": dataset_id or gold.dataset_id, "name": name or gold.name}
+    written = write_gold_dir(merged.dataset.model_copy(update=renamed), output)
+    if not as_json:
+        for line in merged.changes:
+            show(line)
+    _tell(
+        {
+            "dataset_id": written.dataset_id,
+            "version_sha": written.version_sha,
+            "cases": len(written),
+            "changes": list(merged.changes) if as_json else len(merged.changes),
+            "path": str(output),
+        },
+        as_json,
+    )
 
 
 def _tell(facts: dict[str, object], as_json: bool) -> None:

@@ -125,3 +125,31 @@ def test_bad_input_is_status_2(
     assert found.out == ""
     assert finding in found.err
     assert os.listdir() == ["a.csv"]
+
+
+def test_pool_and_merge(capsys: pytest.CaptureFixture[str]) -> None:
+    import evalnb as ev
+
+    assert run("import", "a.csv", "gold") == 0
+    report = ev.evaluate(
+        ev.load_gold("gold"),
+        {"one": lambda query: ["d1", ("d7", "a text")], "two": lambda query: ["d8", "d9"]},
+    )
+    report.save("report.json")
+    capsys.readouterr()
+    assert run("pool", "report.json", "-o", "sheet.csv", "--depth", "1") == 0
+    assert capsys.readouterr().out == "sheet.csv: 4 rows of 2 cases, 3 to judge\n"
+    assert run("pool", "report.json", "-o", "sheet.csv") == 2
+    assert "maybe with judgements" in capsys.readouterr().err
+    assert run("pool", "report.json", "-o", "other.csv", "--kind", "file") == 2
+    assert "no system returned the id of a file" in capsys.readouterr().err
+    rows = Path("sheet.csv").read_text().replace("d8,,,,", "d8,,2,,")
+    Path("sheet.csv").write_text(rows)
+    before = Path("gold/cases.jsonl").read_bytes()
+    assert run("merge", "gold", "sheet.csv", "-o", "judged", "--id", "a2") == 0
+    out = capsys.readouterr().out
+    assert out.count("d8: not judged -> grade 2") == 2
+    assert "changes      2" in out
+    assert run("verify", "judged") == 0
+    assert Path("gold/cases.jsonl").read_bytes() == before
+    assert load_gold("judged").cases[0].expected.document_ids == ("d1", "d8")

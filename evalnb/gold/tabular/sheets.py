@@ -24,7 +24,7 @@ from evalnb.limits import MIB, check_limit
 UNPACKED_BYTES = 256 * MIB  # a sheet of 64 MiB packs to a tenth of that; bombs do not
 MAX_ROWS = 1_048_576  # Excel's own; a larger row number is made up
 _MARGIN = 16  # columns right of the header in which stray cells are looked for
-_CELL_CHARACTERS = 32_767  # Excel's own; openpyxl would cut a longer text
+CELL_CHARACTERS = 32_767  # Excel's own; openpyxl would cut a longer text
 _OLE = b"\xd0\xcf\x11\xe0"
 _MERGED = re.compile(rb"<(?:\w+:)?mergeCell\s[^>]*?ref=[\"']([A-Z0-9:]+)[\"']")
 _AS_TYPED = frozenset({"General", "0", "@"})
@@ -238,8 +238,8 @@ def _check_fits(text: str, where: str) -> None:
 
     if ILLEGAL_CHARACTERS_RE.search(text):
         problem = f"{shown(text)} holds a control character, which xlsx cannot carry"
-    elif len(text) > _CELL_CHARACTERS:
-        problem = f"a text of {len(text):,} characters; a cell holds {_CELL_CHARACTERS:,}"
+    elif len(text) > CELL_CHARACTERS:
+        problem = f"a text of {len(text):,} characters; a cell holds {CELL_CHARACTERS:,}"
     else:
         return
     raise GoldError(problem, where=where, remedy="export to csv or to a gold directory")

@@ -72,7 +72,11 @@ class Table:
 
 
 def find_columns(
-    table: Table, mapping: Mapping[str, str] | None
+    table: Table,
+    mapping: Mapping[str, str] | None = None,
+    *,
+    columns: Sequence[str] = COLUMNS,
+    required: Sequence[str] = ("query",),
 ) -> tuple[dict[str, int], tuple[str, ...]]:
     """Find where each column stands.
 
@@ -86,7 +90,7 @@ def find_columns(
     GoldError
         For a repeated, unknown, unnamed or missing column, with a near name and the remedy.
     """
-    mapping = checked_mapping(mapping, COLUMNS)
+    mapping = checked_mapping(mapping, columns)
     names = [_column_name(cell) for cell in table.header]
     for position, name in enumerate(names):
         if name and names.index(name) != position:
@@ -95,16 +99,15 @@ def find_columns(
                 where=table.place(table.header_row, position),
                 remedy="rename or delete one of them",
             )
-    positions, unread = _matched(names, mapping)
+    positions, unread = _matched(names, mapping, columns)
     missing = [
         f"{ours!r} (mapped to {theirs!r})"
         for ours, theirs in mapping.items()
         if ours not in positions
     ]
-    if "query" not in positions and "query" not in mapping:
-        missing.append("'query'")
+    missing += (repr(ours) for ours in required if ours not in {*positions, *mapping})
     if missing or (unread and not mapping):
-        raise _wrong_header(table, names, missing, unread)
+        raise _wrong_header(table, names, missing, unread, columns)
     notes = (f"columns not read: {', '.join(unread)}",) if unread else ()
     return positions, notes
 
@@ -113,11 +116,13 @@ def _column_name(cell: object) -> str:
     return "" if cell is None else str(cell).strip()
 
 
-def _matched(names: Sequence[str], mapping: Mapping[str, str]) -> tuple[dict[str, int], list[str]]:
+def _matched(
+    names: Sequence[str], mapping: Mapping[str, str], columns: Sequence[str]
+) -> tuple[dict[str, int], list[str]]:
     """Match the header's names to ours; capital letters and outer blanks do not matter."""
     folded = [name.casefold() for name in names]
     positions = {}
-    for ours in COLUMNS:
+    for ours in columns:
         theirs = mapping.get(ours, ours)
         if theirs in names:
             positions[ours] = names.index(theirs)
@@ -129,12 +134,16 @@ def _matched(names: Sequence[str], mapping: Mapping[str, str]) -> tuple[dict[str
 
 
 def _wrong_header(
-    table: Table, names: Sequence[str], missing: Sequence[str], unread: Sequence[str]
+    table: Table,
+    names: Sequence[str],
+    missing: Sequence[str],
+    unread: Sequence[str],
+    columns: Sequence[str],
 ) -> GoldError:
     findings = []
     if missing:
         findings.append(f"no column {' and no column '.join(missing)}")
-    suggested = {name: near for name in unread if (near := _near_column(name))}
+    suggested = {name: near for name in unread if (near := _near_column(name, columns))}
     if unread:
         findings.append(
             "unknown column "
@@ -150,15 +159,14 @@ def _wrong_header(
         f"{'; '.join(findings)}; the first row names the columns, and found there: "
         f"{', '.join(filter(None, names)) or 'nothing'}",
         where=table.place(table.header_row, None),
-        remedy=f"columns that are read: {', '.join(COLUMNS)}. Rename the column, or pass a mapping "
+        remedy=f"columns that are read: {', '.join(columns)}. Rename the column, or pass a mapping "
         f"such as --map {pairs or 'query=question,expected=docid'}; what it does not name is left "
         "out",
     )
 
 
-def _near_column(name: str) -> str | None:
+def _near_column(name: str, columns: Sequence[str]) -> str | None:
     folded = name.casefold().replace(" ", "_")
-    if folded in _NEAR:
-        return _NEAR[folded]
-    near = difflib.get_close_matches(folded, [*COLUMNS, *_NEAR], n=1, cutoff=0.75)
-    return _NEAR.get(near[0], near[0]) if near else None
+    known = {theirs: ours for theirs, ours in _NEAR.items() if ours in columns}
+    near = difflib.get_close_matches(folded, [*columns, *known], n=1, cutoff=0.75)
+    return known.get(near[0], near[0]) if near else None
