@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 FINDINGS_SHOWN = 12
 BARS_EACH = 3  # candidates with a chart of their own; more share one heat map
 CASES_LISTED = 25
-NOTES_SHOWN = 12
+NOTES_SHOWN = 8
 
 
 def comparison_sections(comparison: ComparisonRecord) -> list[Display]:
@@ -137,6 +137,8 @@ def changes_table(
     comparison: ComparisonRecord,
     queries: Mapping[str, str] | None = None,
     linked: Collection[str] = (),
+    *,
+    limit: int = CASES_LISTED,
 ) -> Table:
     """Tabulate the cases that changed by the first measure, the worst ones first."""
     changed = of_first_measure(comparison.changed, comparison.frame)
@@ -151,8 +153,8 @@ def changes_table(
         Column("difference"),
     )
     caption = f"Worst first, by {next(iter(label_measures(changed)), '')}"
-    if len(rows) > CASES_LISTED:
-        caption += f": {CASES_LISTED} of {len(rows):,}"
+    if len(rows) > limit:
+        caption += f": {limit} of {len(rows):,}"
     cells = tuple(
         (
             Cell(
@@ -165,7 +167,7 @@ def changes_table(
             Cell(format_value(row.value)),
             Cell(format_difference(row.diff)),
         )
-        for row in rows[:CASES_LISTED]
+        for row in rows[:limit]
     )
     return Table(columns, cells, caption)
 

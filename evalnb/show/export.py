@@ -34,7 +34,8 @@ def export_html(ipynb: str | Path, html: str | Path) -> Path:
     NotebookError
         If an output would load or run something; nothing is written.
     """
-    from nbconvert.exporters import HTMLExporter
+    from nbconvert.exporters import HTMLExporter, TemplateExporter
+    from nbconvert.filters import Highlight2HTML
     from traitlets.config import Config
 
     source = Path(ipynb)
@@ -46,6 +47,7 @@ def export_html(ipynb: str | Path, html: str | Path) -> Path:
         exclude_input_prompt=True,
         exclude_output_prompt=True,
         exclude_anchor_links=True,
+        filters={"highlight_code": Highlight2HTML(pygments_lexer="python")},  # type: ignore[no-untyped-call]
         config=Config(
             TagRemovePreprocessor={
                 "enabled": True,
@@ -54,9 +56,13 @@ def export_html(ipynb: str | Path, html: str | Path) -> Path:
             }
         ),
     )
-    page, _ = exporter.from_notebook_node(
-        notebook, resources={"evalnb": {"head": head_html(title), "foot": foot_html()}}
-    )
+    resources = {
+        "language_code": "en",
+        "evalnb": {"head": head_html(title), "foot": foot_html()},
+    }
+    # The HTML exporter's own last step parses the whole page into a tree and writes it out again,
+    # only to add descriptions to images; ours have them, and a page of some MB takes ten seconds.
+    page, _ = TemplateExporter.from_notebook_node(exporter, notebook, resources=resources)
     return write_page(Path(html), page)
 
 
@@ -95,8 +101,8 @@ def _merged(outputs: list[Any]) -> list[Any]:
         merged.append(output)
     for output in merged:
         if output.output_type == "stream":
-            output.text = shorten_output("".join(output.pop("pieces")))
-    return merged
+            output.text = shorten_output(overwritten("".join(output.pop("pieces"))))
+    return [output for output in merged if output.output_type != "stream" or output.text.strip()]
 
 
 def _plain(output: Any) -> Any:
@@ -106,6 +112,17 @@ def _plain(output: Any) -> Any:
     if isinstance(data.get("text/plain"), str):
         data["text/plain"] = shorten_output(data["text/plain"])
     return output
+
+
+def overwritten(text: str) -> str:
+    r"""Keep of each line what a terminal would show last, which is nothing of a progress bar.
+
+    >>> overwritten("10%\r90%\rdone\n| 5/9\r      \r")
+    'done\n      '
+    """
+    if "\r" not in text:
+        return text
+    return "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
 
 
 def shorten_output(text: str) -> str:

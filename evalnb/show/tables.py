@@ -274,7 +274,7 @@ def comparison_text(comparison: ComparisonRecord) -> str:
     from evalnb.show.findings import findings_of
 
     lines, _ = verdict_words(findings_of(comparison))
-    changed = changes_table(comparison)
+    changed = changes_table(comparison, limit=10)
     return "\n\n".join(
         [
             "\n".join(lines) or "Nothing could be compared.",

@@ -160,7 +160,7 @@ def test_what_is_no_notebook_is_said(tmp_path: Path) -> None:
     file.write_text('{"cells": 3}')
     with pytest.raises(BadInputError, match="no list of cells"):
         run_notebook(file, tmp_path)
-    with pytest.raises(NotFoundError, match="nothing named 'nb.ipynb' travels"):
+    with pytest.raises(NotFoundError, match=r"nothing named 'nb\.ipynb' travels"):
         run_notebook("nb", tmp_path)
 
 

@@ -1,0 +1,148 @@
+"""The notebooks that travel with evalnb: small, clean, documented, and they run."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalnb.errors import NotebookError, NotFoundError
+from evalnb.evaluation.report import EvaluationReport, save_report
+from evalnb.evaluation.request import EvaluationRequest, Variant
+from evalnb.evaluation.runner import run_evaluation
+from evalnb.gold.cases import GoldCase, dataset_from_cases
+from evalnb.show import sections
+from evalnb.show.notebooks import REPORT_NOTEBOOKS, build_report_folder, export_html, run_notebook
+from evalnb.show.parameters import declared_parameters
+from evalnb.systems.function import FunctionSystem
+
+FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
+OURS = ("01_quickstart", *REPORT_NOTEBOOKS)
+CODE_LINES = 60
+
+
+def read(name: str) -> dict[str, Any]:
+    notebook: dict[str, Any] = json.loads((FOLDER / f"{name}.ipynb").read_text())
+    return notebook
+
+
+def code_cells(notebook: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    return (cell for cell in notebook["cells"] if cell["cell_type"] == "code")
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_it_is_stripped_and_small(name: str) -> None:
+    cells = list(code_cells(read(name)))
+    assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in cells)
+    lines = [line for cell in cells for line in cell["source"].splitlines() if line.strip()]
+    assert len(lines) <= CODE_LINES
+    loops = (ast.FunctionDef, ast.ClassDef, ast.For, ast.While, ast.Lambda, ast.AsyncFunctionDef)
+    tree = ast.parse("\n".join(cell["source"] for cell in cells))
+    assert not [node for node in ast.walk(tree) if isinstance(node, loops)]
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_the_first_code_cell_declares_the_parameters(name: str) -> None:
+    first, *others = code_cells(read(name))
+    assert first["metadata"]["tags"] == ["parameters"]
+    assert all("parameters" not in cell["metadata"].get("tags", []) for cell in others)
+    tree = ast.parse(first["source"])
+    assert all(isinstance(statement, ast.AnnAssign) for statement in tree.body)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_every_cell_stands_under_a_question(name: str) -> None:
+    cells = read(name)["cells"]
+    for before, cell in pairwise(cells):
+        if cell["cell_type"] == "code" and "parameters" not in cell["metadata"].get("tags", []):
+            words = before["source"] if before["cell_type"] == "markdown" else ""
+            opening = before.get("metadata", {}).get("tags") == ["parameters"]
+            assert "?" in words or opening, cell["source"]
+
+
+@pytest.mark.parametrize("name", REPORT_NOTEBOOKS)
+def test_report_notebooks_declare_what_is_promised(name: str) -> None:
+    assert declared_parameters(read(name)) == {
+        "report_path": str,
+        "baseline": str,
+        "measures": list[str],
+        "case_ids": list[str],
+        "max_cases": int,
+    }
+
+
+@pytest.fixture(scope="module")
+def report() -> EvaluationReport:
+    cases = tuple(
+        GoldCase(
+            case_id=f"c{i}",
+            split="development",
+            request={"query": f"q{i}"},
+            expected={"document_ids": [f"d{i}"]},
+            intent="lookup",
+        )
+        for i in range(6)
+    )
+    found = {"today": lambda query: ["x"], "new": lambda query: [f"d{query[1:]}"]}
+    return run_evaluation(
+        dataset_from_cases(cases, dataset_id="d"),
+        {name: FunctionSystem(search) for name, search in found.items()},
+        EvaluationRequest(variants=tuple(Variant(name=n, system=n) for n in found)),
+    )
+
+
+@pytest.mark.parametrize("name", REPORT_NOTEBOOKS)
+def test_headings_and_questions_are_those_of_the_sections(
+    name: str, report: EvaluationReport
+) -> None:
+    reading = sections.reading_of(report)
+    said = [c["source"] for c in read(name)["cells"] if c["cell_type"] == "markdown"][1:]
+    calls = [cell["source"] for cell in code_cells(read(name))][2:]
+    assert len(said) == len(calls)
+    for words, call in zip(said, calls, strict=True):
+        function = getattr(sections, call.removeprefix("sections.").removesuffix("(reading)"))
+        display = function(reading)
+        assert words == f"## {display.title}\n\n{display.question}"
+
+
+@pytest.mark.notebook
+def test_a_report_folder_holds_both_notebooks_and_their_pages(
+    report: EvaluationReport, tmp_path: Path
+) -> None:
+    save_report(report, tmp_path / "report.json")
+    written = build_report_folder(tmp_path, tmp_path, baseline="today")
+    names = [f"{name}.{ending}" for name in REPORT_NOTEBOOKS for ending in ("ipynb", "html")]
+    assert [path.name for path in written] == names
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*names, "report.json"])
+    reading = sections.reading_of(report, baseline="today")
+    page = (tmp_path / "variant_report.html").read_text()
+    for section in (sections.verdicts, sections.means, sections.cases, sections.provenance):
+        assert section(reading).block() in page  # one rendering of everything
+    assert "report_path = &quot;report.json&quot;" in re.sub(r"</?span[^>]*>", "", page)
+    assert str(tmp_path) not in page + (tmp_path / "variant_report.ipynb").read_text()
+
+
+@pytest.mark.notebook
+def test_a_report_that_cannot_be_read_fails_and_is_kept_as_evidence(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="no report here"):
+        build_report_folder(tmp_path / "nowhere", tmp_path / "out")
+    (tmp_path / "report.json").write_text("{}")
+    with pytest.raises(NotebookError, match=r"variant_report\.ipynb did not finish: code cell 3 "):
+        build_report_folder(tmp_path, tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out").rglob("*.*")] == ["variant_report.ipynb"]
+    assert (tmp_path / "out" / "failed" / "variant_report.ipynb").is_file()
+
+
+@pytest.mark.notebook
+def test_the_quickstart_runs(tmp_path: Path) -> None:
+    finished = run_notebook("01_quickstart", tmp_path, {"limit": 5})
+    page = export_html(finished, tmp_path / "quickstart.html").read_text()
+    assert "against any word" in page or "than any word" in page
+    assert (tmp_path / "quickstart" / "report.html").is_file()
+    assert (tmp_path / "quickstart" / "report.json").is_file()
