@@ -9,7 +9,8 @@ UV := $(shell command -v uv 2>/dev/null)
 ifdef UV
 INSTALL := uv pip install --quiet --python $(PY)
 else
-INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check
+# Modules are compiled when they are first imported: compiling all of them doubles the wait.
+INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --no-compile
 endif
 
 .DEFAULT_GOAL := help
