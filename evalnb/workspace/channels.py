@@ -10,7 +10,7 @@ import tantivy
 
 from evalnb.search.request import Hints
 from evalnb.workspace.eligibility import Eligibility
-from evalnb.workspace.indexes import LexicalIndex, guarded
+from evalnb.workspace.indexes import ID_FIELDS, LexicalIndex, digest_of, guarded
 
 FIELDS = ("body", "heading")
 DEFAULT_OPERATOR = "any"
@@ -93,7 +93,9 @@ class _QueryBuilder:
         return tantivy.Query.boolean_query([(_MUST, query), *clauses])
 
     def _one_of(self, field: str, values: frozenset[str]) -> tantivy.Query:
-        return tantivy.Query.term_set_query(self.schema, field, sorted(values))
+        prefix = ID_FIELDS.get(field)
+        terms = [value if prefix is None else digest_of(value, prefix) for value in sorted(values)]
+        return tantivy.Query.term_set_query(self.schema, field, terms)
 
 
 def _boosted(query: tantivy.Query, weight: float) -> tantivy.Query:

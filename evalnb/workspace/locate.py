@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalnb.search.request import Scalar
 from evalnb.search.result import ChannelRank, Hit, Identities, Span, TextLocator
 from evalnb.search.system import Binding, Extraction, Unit
 from evalnb.workspace.eligibility import Eligibility
-from evalnb.workspace.snapshot import Snapshot, unit_keys
+from evalnb.workspace.snapshot import Snapshot
 from evalnb.workspace.store import Store
 
 _HITS_SQL = """
@@ -36,8 +36,13 @@ _MEMBERS_SQL = """
     WHERE m.snapshot = ?
 """
 
-_ROWS_SQL = """
-    SELECT unit, unit_id, extraction, text, heading FROM units WHERE unit IN ({marks})
+_UNITS_SQL = """
+    SELECT u.unit_id, u.text, u.heading, u.extraction
+    FROM units u
+    WHERE EXISTS (SELECT 1 FROM chunks c
+                  WHERE c.chunking = ? AND c.extraction = u.extraction AND c.unit = u.unit)
+      AND EXISTS (SELECT 1 FROM members m WHERE m.snapshot = ? AND m.extraction = u.extraction)
+    ORDER BY u.unit_id
 """
 
 _BINDINGS_SQL = """
@@ -84,11 +89,8 @@ _EXACT_SQL = """
       AND (i.start < 0 OR (u.start <= i.start AND i.end <= u.end))
 """
 
-_READ_AT_ONCE = 500  # units
 
-
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """One pinned document, as an index and content gold see it."""
 
     title: str | None
@@ -100,8 +102,7 @@ class Member:
     language: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class UnitRow:
+class UnitRow(NamedTuple):
     """One unit of a pinned document."""
 
     unit_id: str
@@ -194,15 +195,13 @@ def unit_rows(store: Store, snapshot: Snapshot) -> Iterator[UnitRow]:
     Id order is random order on the disk. The documents are read in theirs and kept, because
     joining them to each unit would take three times as long as reading the units.
     """
-    members = {row[0]: Member(*row[1:]) for row in store.db.execute(_MEMBERS_SQL, (snapshot.key,))}
-    keys = [unit for _, unit in unit_keys(store, snapshot)]
-    for at in range(0, len(keys), _READ_AT_ONCE):
-        asked = keys[at : at + _READ_AT_ONCE]
-        rows = store.db.execute(_ROWS_SQL.format(marks=",".join("?" * len(asked))), asked)
-        found = {row[0]: row[1:] for row in rows}
-        for key in asked:
-            unit_id, extraction, text, heading = found[key]
-            yield UnitRow(unit_id, text, heading, members[extraction])
+    members = {
+        row[0]: Member._make(row[1:]) for row in store.db.execute(_MEMBERS_SQL, (snapshot.key,))
+    }
+    for unit_id, text, heading, extraction in store.db.execute(
+        _UNITS_SQL, (snapshot.chunking_key, snapshot.key)
+    ):
+        yield UnitRow(unit_id, text, heading, members[extraction])
 
 
 def exact_units(

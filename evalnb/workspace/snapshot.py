@@ -25,8 +25,8 @@ _CANDIDATES_SQL = """
     ORDER BY r.extraction
 """
 
-_KEYS_SQL = """
-    SELECT u.unit_id, u.unit, u.text_sha256
+_DIGESTS_SQL = """
+    SELECT u.unit_id, u.text_sha256
     FROM members m
     JOIN chunks c ON c.chunking = ? AND c.extraction = m.extraction
     JOIN units u ON u.unit = c.unit
@@ -94,7 +94,7 @@ def create_snapshot(store: Store, chunking: Chunking) -> Snapshot:
             ((key, *row[:-1]) for row in candidates),
         )
         digest, n_units = hashlib.sha256(), 0
-        for unit_id, _, text_sha256 in db.execute(_KEYS_SQL, (chunking_key, key)):
+        for unit_id, text_sha256 in db.execute(_DIGESTS_SQL, (chunking_key, key)):
             digest.update(f"{unit_id} {text_sha256}\n".encode())
             n_units += 1
         db.execute(
@@ -154,9 +154,3 @@ def find_snapshot(store: Store, snapshot_id: str) -> Snapshot | None:
 def list_snapshots(store: Store) -> list[Snapshot]:
     """Return every snapshot, oldest first."""
     return [Snapshot(*row) for row in store.db.execute(f"{_SNAPSHOT_SQL} ORDER BY s.snapshot")]
-
-
-def unit_keys(store: Store, snapshot: Snapshot) -> list[tuple[str, int]]:
-    """Return (unit id, the store's integer for it) of every unit, in id order."""
-    rows = store.db.execute(_KEYS_SQL, (snapshot.chunking_key, snapshot.key))
-    return [(unit_id, unit) for unit_id, unit, _ in rows]

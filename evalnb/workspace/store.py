@@ -5,7 +5,8 @@ extraction, the active snapshot) and a revision's language and dates, which ever
 copy of. So a reader needs no lock: what a snapshot names never changes under it.
 
 Tables refer to each other by integers; the canonical ids, which are digests, would make every
-insert and every join a walk through random pages.
+insert and every join a walk through random pages. The two pointers that would close a circle of
+references are no foreign keys: checking them late costs a scan of the table for every row.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ CREATE TABLE documents (
     document_id TEXT NOT NULL UNIQUE,
     source INTEGER NOT NULL REFERENCES sources,
     path TEXT NOT NULL,
-    newest INTEGER NOT NULL REFERENCES revisions DEFERRABLE INITIALLY DEFERRED
+    newest INTEGER NOT NULL  -- a revision
 );
 CREATE TABLE revisions (
     revision INTEGER PRIMARY KEY,
     revision_id TEXT NOT NULL UNIQUE,
-    document INTEGER NOT NULL REFERENCES documents DEFERRABLE INITIALLY DEFERRED,
-    extraction INTEGER NOT NULL REFERENCES extractions DEFERRABLE INITIALLY DEFERRED,
+    document INTEGER NOT NULL REFERENCES documents,
+    extraction INTEGER NOT NULL,  -- the newest one
     file_id TEXT NOT NULL,
     bytes_sha256 TEXT NOT NULL,
     title TEXT,
@@ -57,7 +58,7 @@ CREATE INDEX revisions_of_document ON revisions (document);
 CREATE TABLE extractions (
     extraction INTEGER PRIMARY KEY,
     extraction_id TEXT NOT NULL UNIQUE,
-    revision INTEGER NOT NULL REFERENCES revisions DEFERRABLE INITIALLY DEFERRED,
+    revision INTEGER NOT NULL REFERENCES revisions,
     extractor TEXT NOT NULL,
     modality TEXT NOT NULL,
     payload_bytes INTEGER NOT NULL,
