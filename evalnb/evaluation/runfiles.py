@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from math import fsum
 from numbers import Real
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from evalnb.errors import BadInputError, NotEvaluatedError
 from evalnb.gold.trec import Qrels, Run, parse_qrels, parse_run, rank_documents
 from evalnb.limits import GRADE_RANGE
 from evalnb.measures.judgements import Judgements
 from evalnb.measures.names import Measure, parse_measures
-from evalnb.measures.ranking import Placed, Score, Status, place, score_ranking
+from evalnb.measures.ranking import Placed, Score, Status, place, placed_at, score_ranking
+
+if TYPE_CHECKING:
+    from evalnb.gold.trec_scan import Scan
 
 DEFAULT_RUN_MEASURES = ("AP", "RR", "nDCG@10", "R@100", "P@10")
 Profile = Literal["trec"]
+LARGE_RUN = 2 * 1024 * 1024  # bytes from which reading by columns pays for loading numpy
 
 # What trec_eval prints for a query without anything relevant.
 _TREC_ZERO = Score(0.0, reason="undefined, scored as 0 by profile trec")
@@ -122,24 +127,24 @@ def score_run(
     """
     wanted = _run_measures(DEFAULT_RUN_MEASURES if measures is None else measures, level)
     judged = load_qrels(qrels)
-    found = load_run(run)
-    _check_shared(judged, found)
-    ranked = _Ranked(found, drop_self)
+    ranked = _ranked(run, judged, drop_self=drop_self)
+    queries = ranked.queries
+    _check_shared(judged, queries, ranked.run.name)
     cases = ((query, Judgements(grades)) for query, grades in judged.grades.items())
     placed = ((query, case, ranked.place(query, case)) for query, case in cases)
     rows = tuple(_rows(placed, wanted, profile))
     return RunScores(
-        run=found.name,
+        run=ranked.run.name,
         measures=tuple(map(str, wanted)),
         rows=rows,
         means=run_means(rows, wanted),
-        missing=tuple(query for query in judged.grades if query not in found.scores),
-        unjudged=tuple(query for query in found.scores if query not in judged.grades),
+        missing=tuple(query for query in judged.grades if query not in queries),
+        unjudged=tuple(query for query in queries if query not in judged.grades),
         n_positions=ranked.n_positions,
         n_tied=ranked.n_tied,
-        n_rank_contradictions=found.n_rank_contradictions,
+        n_rank_contradictions=ranked.run.n_rank_contradictions,
         n_self=ranked.n_self,
-        notes=tuple(dict.fromkeys((*judged.notes, *found.notes))),
+        notes=tuple(dict.fromkeys((*judged.notes, *ranked.run.notes))),
     )
 
 
@@ -230,12 +235,12 @@ def _run_measures(names: Iterable[str], level: int) -> tuple[Measure, ...]:
     return tuple(dict.fromkeys(measure.at_level(level) for measure in parsed))
 
 
-def _check_shared(qrels: Qrels, run: Run) -> None:
-    if not qrels.grades.keys() & run.scores.keys():
+def _check_shared(qrels: Qrels, queries: Collection[str], name: str) -> None:
+    if qrels.grades.keys().isdisjoint(queries):
         raise NotEvaluatedError(
             f"no query is both judged and in the run: {len(qrels.grades)} judged "
-            f"({listed(qrels.grades)}), {len(run.scores)} in the run ({listed(run.scores)})",
-            where=run.name,
+            f"({listed(qrels.grades)}), {len(queries)} in the run ({listed(queries)})",
+            where=name,
             remedy="the two files spell their query ids differently, or belong to different sets",
         )
 
@@ -261,6 +266,11 @@ class _Ranked:
     n_tied: int = 0
     n_self: int = 0
 
+    @property
+    def queries(self) -> Collection[str]:
+        """The query ids of the run."""
+        return self.run.scores
+
     def place(self, query: str, judged: Judgements) -> Placed:
         """Rank one query's documents and find the judged ones."""
         scores = self.run.scores.get(query, {})
@@ -272,6 +282,57 @@ class _Ranked:
             ids.remove(query)
             self.n_self += 1
         return place(ids, judged)
+
+
+@dataclass(slots=True)
+class _Scanned:
+    """The same of a large run file, whose rows were never read one by one."""
+
+    run: Scan
+    drop_self: bool
+    n_positions: int = 0
+    n_self: int = 0
+
+    @property
+    def queries(self) -> Collection[str]:
+        """The query ids of the run."""
+        return self.run.n_ranked
+
+    @property
+    def n_tied(self) -> int:
+        """Positions that share their score with another."""
+        return self.run.n_tied
+
+    def place(self, query: str, judged: Judgements) -> Placed:
+        """Take one query's judged documents."""
+        n_ranked, found = self.run.n_ranked.get(query, 0), self.run.found.get(query, [])
+        self.n_positions += n_ranked
+        own = self.run.self_ranks.get(query) if self.drop_self else None
+        if own is not None:
+            n_ranked -= 1
+            self.n_self += 1
+            found = [(rank - (rank > own), key) for rank, key in found if key != query]
+        return placed_at(n_ranked, [rank for rank, _ in found], [key for _, key in found], judged)
+
+
+def _ranked(
+    run: Run | Mapping[str, Mapping[str, float]] | str | Path, judged: Qrels, *, drop_self: bool
+) -> _Ranked | _Scanned:
+    """Read a run, by columns if it is a large file."""
+    if isinstance(run, str | Path) and _is_large(run):
+        from evalnb.gold.trec_scan import scan_run
+
+        scan = scan_run(run, judged.grades, with_selves=drop_self)
+        if scan is not None:
+            return _Scanned(scan, drop_self)
+    return _Ranked(load_run(run), drop_self)
+
+
+def _is_large(path: str | Path) -> bool:
+    try:
+        return os.stat(path).st_size >= LARGE_RUN
+    except OSError:
+        return False  # the reader says what is wrong
 
 
 def _rows(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from evalnb.errors import GoldError
 from evalnb.gold.files import decode_text
 from evalnb.gold.trec_rows import QRELS_COLUMNS, RUN_COLUMNS, Rows, Source, read_source
-from evalnb.search.request import check_id
+from evalnb.search.kinds import check_id
 
 if TYPE_CHECKING:
     from evalnb.gold.cases import GoldDataset, Split

@@ -13,7 +13,7 @@ from typing import NoReturn
 from evalnb.errors import GoldError
 from evalnb.gold.files import decode_text, open_bounded, refuse_lfs_pointer
 from evalnb.limits import GRADE_RANGE
-from evalnb.search.request import check_id
+from evalnb.search.kinds import check_id
 
 Source = bytes | str | Path
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import log2
+from typing import TYPE_CHECKING
 
-from evalnb.gold.cases import GoldCase
 from evalnb.measures.names import Dcg
 from evalnb.search.ids import canonical_id
-from evalnb.search.result import Hit, Kind, QueryResult
+from evalnb.search.kinds import Kind
+
+if TYPE_CHECKING:  # scoring a run file needs judgements, but none of the records
+    from evalnb.gold.cases import GoldCase
+    from evalnb.search.result import Hit, QueryResult
 
 SPECIFIC_FIRST: tuple[Kind, ...] = (
     "unit",

@@ -9,7 +9,7 @@ from typing import Literal, NoReturn, get_args
 
 from evalnb.errors import BadInputError, UnknownMeasureError
 from evalnb.limits import GRADE_RANGE
-from evalnb.search.result import KINDS, Kind
+from evalnb.search.kinds import KINDS, Kind
 
 Dcg = Literal["log2", "exp-log2"]
 

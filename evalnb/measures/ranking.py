@@ -74,11 +74,18 @@ def place(ids: Sequence[str], judged: Judgements) -> Placed:
     >>> place(["u", "z", "a"], Judgements({"a": 1, "z": 0}))
     Placed(n_ranked=3, ranks=[2, 3], grades=[0, 1], declared=[True, True])
     """
-    grades, expected = judged.grades, judged.expected
+    grades = judged.grades
     ranks = [rank for rank, key in enumerate(ids, start=1) if key in grades]
-    keys = [ids[rank - 1] for rank in ranks]
-    declared = [key in expected for key in keys] if expected else [True] * len(keys)
-    return Placed(len(ids), ranks, [grades[key] for key in keys], declared)
+    return placed_at(len(ids), ranks, [ids[rank - 1] for rank in ranks], judged)
+
+
+def placed_at(
+    n_ranked: int, ranks: Sequence[int], ids: Sequence[str], judged: Judgements
+) -> Placed:
+    """Put together what is known: the ascending ranks of judged ids, and the ids."""
+    grades, expected = judged.grades, judged.expected
+    declared = [key in expected for key in ids] if expected else [True] * len(ids)
+    return Placed(n_ranked, ranks, [grades[key] for key in ids], declared)
 
 
 def recall(placed: Placed, judged: Judgements, *, k: int | None = None, level: int = 1) -> Score:

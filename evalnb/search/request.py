@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from evalnb.limits import DEFAULT_LIMIT, ID_BYTES, QUERY_BYTES, RESULT_LIMIT
+from evalnb.search import kinds
 
 Mode = Literal["semantic", "keyword", "hybrid", "hybrid_rerank"]
 Modality = Literal["text", "image", "code"]
@@ -40,6 +41,9 @@ RESTRICTIONS = frozenset(
 WORKSPACE_CHANNELS = SEED_CHANNELS | GRAPH_CHANNELS
 
 
+check_id = kinds.check_id
+
+
 def _as_tuple(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
@@ -48,30 +52,6 @@ def _as_date(value: object) -> object:
     # Inside a list that became a tuple, pydantic no longer knows that the text came from JSON.
     if isinstance(value, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", value, re.ASCII):
         return dt.date.fromisoformat(value)
-    return value
-
-
-def check_id(value: str) -> str:
-    """Accept any printable text of up to 512 bytes as an id.
-
-    Raises
-    ------
-    ValueError
-        For empty text, control characters, surrogates, or more than 512 bytes.
-    """
-    # ASCII letters, digits and marks are nearly every id: one C call settles them.
-    if value.isascii() and value.isprintable() and 0 < len(value) <= ID_BYTES:
-        return value
-    if not value.strip():
-        raise ValueError("an id must not be empty")
-    try:
-        size = len(value.encode())
-    except UnicodeEncodeError:
-        raise ValueError("an id must not hold lone surrogates") from None
-    if size > ID_BYTES:
-        raise ValueError(f"an id of {size} bytes is past the limit of {ID_BYTES}")
-    if not all(character.isprintable() or character in "\u00a0\u200c\u200d" for character in value):
-        raise ValueError(f"an id must be printable text, found {value!r}")
     return value
 
 

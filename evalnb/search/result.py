@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt
 
+from evalnb.search import kinds
 from evalnb.search.request import Finite, Id, Ids, Record, Scalar, _as_tuple
 
-Kind = Literal["source", "document", "revision", "unit", "asset", "definition", "file"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+Kind = kinds.Kind
+KINDS = kinds.KINDS
 
 
 class Identities(Record):

@@ -1,0 +1,302 @@
+"""One pass over a large run for all that scoring reads: where the judged documents stand.
+
+A run holds thousands of rows for each judged document, so no row becomes an object here: fields,
+ids, ranks and scores are columns over the bytes of the file, one chunk of whole queries at a time.
+Only the plainest layout is read (six columns, one kind of single separator, each query's rows
+together); anything else, right or wrong, is left to :func:`evalnb.gold.trec.parse_run`, which also
+words the errors.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evalnb.gold.trec_columns import (
+    DOCUMENT,
+    PAD,
+    QUERY,
+    RANK,
+    SCORE,
+    Columns,
+    Floats,
+    Ints,
+    Unusual,
+    Words,
+    hash_texts,
+    mix,
+)
+from evalnb.limits import ID_BYTES
+
+_CHUNK = 1024 * 1024  # the columns of one chunk stay in the processor's cache
+_NEWLINE, _DELETE = b"\n\x7f"
+_GZIP, _BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
+_ALLOWED = frozenset("\u200c\u200d\t\n ")  # beside printable text; see search.request.check_id
+
+Judged = Mapping[str, Mapping[str, int]]
+
+
+@dataclass(slots=True)
+class Scan:
+    """What a run says about judged documents.
+
+    Attributes
+    ----------
+    n_ranked
+        Every query of the run, in the order of the file, and how many documents it has.
+    found
+        For each judged query the judged documents that it has: (rank, id), ascending.
+    self_ranks
+        For each judged query that has a document of its own id, that document's rank.
+    n_tied
+        Positions of judged queries that share their score with another.
+    n_rank_contradictions
+        As :class:`~evalnb.gold.trec.Run` counts them.
+    notes
+        What was dropped while the file was read.
+    """
+
+    name: str
+    n_ranked: dict[str, int] = field(default_factory=dict)
+    found: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
+    self_ranks: dict[str, int] = field(default_factory=dict)
+    n_tied: int = 0
+    n_rank_contradictions: int = 0
+    notes: tuple[str, ...] = ()
+
+
+def scan_run(path: str | Path, judged: Judged, *, with_selves: bool = False) -> Scan | None:
+    """Find the judged documents of a run, and on request those with their query's id.
+
+    Returns
+    -------
+    Scan or None
+        None if the file is anything but plain; read it strictly then.
+    """
+    scanner = _Scanner(Scan(str(path)), judged, with_selves)
+    try:
+        with open(path, "rb") as file:
+            if file.peek(2).startswith(_GZIP):
+                with gzip.open(file) as unpacked:
+                    scanner.read(unpacked)
+            else:
+                scanner.read(file)
+    except (Unusual, OSError, EOFError):
+        return None
+    for places in scanner.scan.found.values():
+        places.sort()
+    return scanner.scan
+
+
+class _Scanner:
+    """Reads a stream, chunk after chunk, into a scan."""
+
+    def __init__(self, scan: Scan, judged: Judged, with_selves: bool) -> None:
+        self.scan = scan
+        self.judged = judged
+        self.with_selves = with_selves
+        pairs = [(q.encode(), d.encode()) for q, grades in judged.items() for d in grades]
+        hashes = hash_texts([d for _, d in pairs]) ^ mix(hash_texts([q for q, _ in pairs]))
+        self._hashes = np.sort(hashes)
+        bits = min(max((64 * len(pairs)).bit_length(), 16), 24)
+        self._shift = np.uint64(64 - bits)
+        self._maybe = np.zeros(1 << bits, np.bool_)
+        self._maybe[hashes >> self._shift] = True
+
+    def read(self, stream: Any) -> None:
+        """Read whole rows; those of the last query wait, since it may go on."""
+        # Freeing a large block once makes glibc keep the columns' memory instead of returning it to
+        # the system, and having it cleared, for every chunk.
+        large = bytearray(16 * _CHUNK)
+        del large
+        buffer = bytearray(PAD + _CHUNK + PAD)
+        end = PAD + _fill(stream, buffer, PAD)
+        if buffer.startswith(_BOM, PAD):
+            self.scan.notes = ("a leading byte order mark was dropped",)
+            del buffer[PAD : PAD + len(_BOM)]
+            end -= len(_BOM)
+        line = buffer[PAD : max(buffer.find(b"\n", PAD, end), PAD)]
+        separator = ord("\t") if b"\t" in line else ord(" ")
+        final = False
+        while end > PAD:
+            if final and buffer[end - 1] != _NEWLINE:
+                buffer[end] = _NEWLINE
+                end += 1
+            whole = max(buffer.rfind(b"\n", PAD, end) + 1, PAD)
+            n_read = self._read_rows(buffer, whole, separator, final=final) if whole > PAD else 0
+            if final:
+                return
+            rest = end - PAD - n_read
+            if n_read:
+                buffer[PAD : PAD + rest] = buffer[PAD + n_read : end]
+            elif 2 * rest > len(buffer):  # one query fills it
+                buffer += bytes(len(buffer))
+            n_new = _fill(stream, buffer, PAD + rest)
+            end, final = PAD + rest + n_new, not n_new
+
+    def _read_rows(self, buffer: bytearray, end: int, separator: int, *, final: bool) -> int:
+        """Read the queries that are complete, and return how many bytes they take."""
+        data = np.frombuffer(buffer, np.uint8, end + PAD)
+        if data[PAD:end].max() >= _DELETE:
+            _check_printable(buffer[PAD:end])
+        rows = Columns(data, separator)
+        hashes = rows.hashes(QUERY, bound=ID_BYTES)
+        borders = np.flatnonzero(hashes[1:] != hashes[:-1]) + 1
+        if not final:
+            if not len(borders):
+                return 0
+            rows.cut(int(borders[-1]))
+            borders = borders[:-1]
+        starts = np.concatenate(([0], borders))
+        queries = _Queries(rows, starts, hashes[starts], self.scan, self.judged)
+        queries.read_rows()
+        queries.find(self._judged_rows(queries.pairs))
+        if self.with_selves:
+            queries.find_selves()
+        return rows.n_bytes
+
+    def _judged_rows(self, pairs: Words) -> Ints:
+        """Return the rows whose document is judged for its query, by their hashes."""
+        rows = np.flatnonzero(self._maybe[pairs >> self._shift])
+        places = np.searchsorted(self._hashes, pairs[rows])
+        known: Ints = rows[np.take(self._hashes, places, mode="clip") == pairs[rows]]
+        return known
+
+
+def _fill(stream: Any, buffer: bytearray, begin: int) -> int:
+    """Read as much as there is room for, with plain line ends, and return how much that is."""
+    with memoryview(buffer) as view:
+        n_new: int = stream.readinto(view[begin:-PAD])
+    end = begin + n_new
+    if buffer.find(b"\r", begin, end) >= 0:
+        new = bytes(buffer[begin:end])
+        new = (new + stream.read(new.endswith(b"\r"))).replace(b"\r\n", b"\n")
+        buffer[begin : begin + len(new)] = new
+        n_new = len(new)
+    return n_new
+
+
+def _check_printable(chunk: bytearray) -> None:
+    try:
+        plain = all(map(str.isprintable, set(chunk.decode()) - _ALLOWED))
+    except UnicodeDecodeError:
+        plain = False
+    if not plain:
+        raise Unusual
+
+
+class _Queries:
+    """Whole queries of one chunk: their rows, and the order in which they rank."""
+
+    def __init__(
+        self, rows: Columns, starts: Ints, hashes: Words, scan: Scan, judged: Judged
+    ) -> None:
+        self.rows, self.starts, self.scan, self.judged = rows, starts, scan, judged
+        self.ids = [text.decode() for text in rows.texts(QUERY, starts)]
+        sizes = np.diff(np.append(starts, len(rows)))
+        for query, size in zip(self.ids, sizes.tolist(), strict=True):
+            if query.startswith("#") or query in scan.n_ranked:
+                raise Unusual  # a comment, or a query whose rows stand apart
+            scan.n_ranked[query] = size
+        self.place: Ints = np.repeat(np.arange(len(starts)), sizes)
+        self.documents = rows.hashes(DOCUMENT, bound=ID_BYTES)
+        self.query_hashes = hashes
+        self.pairs = self.documents ^ mix(hashes)[self.place]
+        self.order: Ints | None = None  # None is the order of the file
+        self._ties: dict[int, list[bytes]] = {}
+
+    def read_rows(self) -> None:
+        """Check the rows, bring them into rank order and count what a reader is told."""
+        ordered = np.sort(self.pairs)
+        if (ordered[1:] == ordered[:-1]).any():
+            raise Unusual  # all but certainly a document twice
+        self._sort(self.rows.decimals(SCORE))
+        self._count_ties()
+        self._count_contradictions(self.rows.whole_numbers(RANK))
+
+    def _sort(self, scores: Floats) -> None:
+        """Order the rows by score, up to ties; nearly every file is in that order already."""
+        rises = scores[1:] > scores[:-1]
+        rises[self.starts[1:] - 1] = False
+        if rises.any():
+            self.order = np.lexsort((-scores, self.place))
+            scores = scores[self.order]
+        self.equal = scores[1:] == scores[:-1]  # to the row before
+        self.equal[self.starts[1:] - 1] = False
+
+    def _count_ties(self) -> None:
+        if self.equal.any():
+            tied = np.append(self.equal, False)
+            tied[1:] |= self.equal
+            counts = np.add.reduceat(tied, self.starts, dtype=np.int64)
+            self.scan.n_tied += int(counts[[query in self.judged for query in self.ids]].sum())
+
+    def _count_contradictions(self, ranks: Ints) -> None:
+        """Count the rows that some row of a higher score does not precede by its rank."""
+        if self.order is not None:
+            ranks = ranks[self.order]
+        rises = ranks[1:] > ranks[:-1]
+        rises[self.starts[1:] - 1] = True
+        if not rises.all():
+            ranks = ranks + (self.place << 32)  # a later query's ranks are all higher
+            lowest = np.maximum.accumulate(ranks)
+            above = self.first_equal - 1
+            inside = above >= self.starts[self.place]
+            self.scan.n_rank_contradictions += int((inside & (ranks <= lowest[above])).sum())
+
+    @cached_property
+    def first_equal(self) -> Ints:
+        """For each position, the first one that shares its score."""
+        at = np.arange(len(self.rows))
+        at[1:][self.equal] = 0
+        first: Ints = np.maximum.accumulate(at)
+        return first
+
+    @cached_property
+    def position(self) -> Ints:
+        """Where each row stands in the order."""
+        assert self.order is not None
+        position = np.empty_like(self.order)
+        position[self.order] = np.arange(len(position))
+        return position
+
+    def find(self, rows: Ints) -> None:
+        """Note the ranks of the judged documents."""
+        for row, query, text in self._documents(rows):
+            document = text.decode()
+            if document in self.judged.get(query, ()):
+                self.scan.found.setdefault(query, []).append((self._rank(row, text), document))
+
+    def find_selves(self) -> None:
+        """Note the ranks of the documents that have their query's id."""
+        selves = np.flatnonzero(self.documents == self.query_hashes[self.place])
+        for row, query, text in self._documents(selves):
+            if query in self.judged and text.decode() == query:
+                self.scan.self_ranks[query] = self._rank(row, text)
+
+    def _documents(self, rows: Ints) -> zip[tuple[int, str, bytes]]:
+        queries = [self.ids[place] for place in self.place[rows].tolist()]
+        return zip(rows.tolist(), queries, self.rows.texts(DOCUMENT, rows), strict=True)
+
+    def _rank(self, row: int, document: bytes) -> int:
+        """Return a row's rank: after higher scores, and among equal ones by id, descending."""
+        at = row if self.order is None else int(self.position[row])
+        start = int(self.starts[self.place[row]])
+        if not self.equal[max(at - 1, 0) : at + 1].any():
+            return at - start + 1
+        first = int(self.first_equal[at])
+        return first - start + 1 + self._tie(first).index(document)
+
+    def _tie(self, first: int) -> list[bytes]:
+        """Return the documents that share the score at a position, in rank order."""
+        if first not in self._ties:
+            after = int(np.searchsorted(self.first_equal, first, side="right"))
+            rows = np.arange(first, after) if self.order is None else self.order[first:after]
+            self._ties[first] = sorted(self.rows.texts(DOCUMENT, rows), reverse=True)
+        return self._ties[first]
