@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
@@ -18,13 +19,21 @@ PROJECT = Path(__file__).resolve().parent.parent
 
 settings.register_profile("developer", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
-settings.load_profile("ci" if os.environ.get("CI") else "developer")
+settings.register_profile("soak", deadline=None, max_examples=20_000)
+SOAK = bool(os.environ.get("EVALNB_SOAK"))
+settings.load_profile("soak" if SOAK else "ci" if os.environ.get("CI") else "developer")
 
 
 def _missing(reason: str) -> NoReturn:
     if os.environ.get("EVALNB_REQUIRE"):
         pytest.fail(f"required here: {reason}", pytrace=False)
     pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def effort() -> Callable[[int, int], int]:
+    """Choose how many rounds: a few in every run, the full count under ``make soak``."""
+    return lambda few, full: full if SOAK else few
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,9 @@ from evalnb.errors import EvalnbError
 
 BAD_INPUT, NOT_EVALUATED, OWN_FAULT, INTERRUPTED = 2, 3, 70, 130
 CLOSED_PIPE = 128 + 13  # what a shell reports for a program that SIGPIPE ended
-MACHINE_FAULTS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ENOMEM, errno.EMFILE})
+MACHINE_FAULTS = frozenset(
+    {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOMEM, errno.EMFILE}
+)
 
 
 def build_app() -> typer.Typer:

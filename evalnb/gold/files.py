@@ -161,9 +161,9 @@ def write_file(path: Path, content: bytes) -> None:
             _write_synced(file, content)
         os.chmod(temporary, 0o644)  # mkstemp leaves 0600
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
-        raise
+        raise _naming(error, path) from None
 
 
 def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
@@ -185,9 +185,16 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
                 _write_synced(file, content)
         temporary.chmod(0o755)  # mkdtemp leaves 0700
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         shutil.rmtree(temporary, ignore_errors=True)
-        raise
+        raise _naming(error, path) from None
+
+
+def _naming(error: BaseException, path: Path) -> BaseException:
+    """Name the file in a failed write's error, which says only what the system refused."""
+    if isinstance(error, OSError) and error.errno is not None and error.filename is None:
+        return OSError(error.errno, error.strerror, str(path))
+    return error
 
 
 def _write_synced(file: BinaryIO, content: bytes) -> None:
