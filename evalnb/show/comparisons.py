@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from evalnb.comparison.traits import measure_traits
 from evalnb.show.charts import plot_cases, plot_differences
-from evalnb.show.display import Display, charts_html, measure_charts
+from evalnb.show.display import ROWS_CHARTED, Display, charts_html, measure_charts
 from evalnb.show.findings import Finding, findings_of
 from evalnb.show.markup import case_anchor, display_css, table_html, text_html
 from evalnb.show.numbers import format_difference, format_value
@@ -116,11 +116,12 @@ def changes_of(
     changed = of_first_measure(comparison.changed, comparison.frame)
     measure = next(iter(label_measures(changed)), "")
     table = changes_table(comparison, queries, linked)
-    groups = [rows for _, rows in changed.groupby("candidate", sort=False)]
+    drawn = changed[changed["candidate"].isin(_most_different(comparison))]
+    groups = [rows for _, rows in drawn.groupby("candidate", sort=False)]
     charts = (
         [plot_cases(group, measure=measure) for group in groups]
         if len(groups) <= BARS_EACH
-        else [plot_cases(changed, measure=measure)]
+        else [plot_cases(drawn, measure=measure)]
     )
     nothing = "No case changed."
     return Display(
@@ -131,6 +132,12 @@ def changes_of(
         text=f"{table.caption}\n{format_table(table)}" if table.rows else nothing,
         html=charts_html(charts) + table_html(table) if table.rows else f"<p>{nothing}</p>",
     )
+
+
+def _most_different(comparison: ComparisonRecord) -> list[str]:
+    """Name the candidates that there is room to draw: those with the largest differences."""
+    first = of_first_measure(comparison.frame, comparison.frame)
+    return list(first.loc[first["diff"].abs().nlargest(ROWS_CHARTED).index, "candidate"])
 
 
 def changes_table(

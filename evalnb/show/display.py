@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ROWS_CHARTED = 30
+CUT_NOTE = f'<p class="quiet">Drawn: the {ROWS_CHARTED} largest; the table has all.</p>'
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +61,7 @@ def measure_charts(frame: pd.DataFrame, plot: Callable[[pd.DataFrame], Chart], s
         if len(rows) > ROWS_CHARTED:
             rows, cut = rows.loc[rows[size].abs().nlargest(ROWS_CHARTED).index], True
         charts.append(plot(rows))
-    note = f'<p class="quiet">Drawn: the {ROWS_CHARTED} largest; the table has all.</p>'
-    return charts_html(charts) + (note if cut else "")
+    return charts_html(charts) + (CUT_NOTE if cut else "")
 
 
 def charts_html(charts: Sequence[Chart]) -> str:

@@ -52,8 +52,11 @@ def findings_of(comparison: ComparisonRecord) -> tuple[Finding, ...]:
     if measured.empty:
         return ()
     found = []
+    by_candidate: dict[str, list[dict[str, object]]] = {}
+    for each in measured.to_dict("records"):
+        by_candidate.setdefault(each["candidate"], []).append({str(k): v for k, v in each.items()})
     for row in row_list(of_first_measure(measured, measured)):
-        rows = measured[measured["candidate"] == row.candidate].to_dict("records")
+        rows = by_candidate[row.candidate]
         leaning = f", leaning {row.leaning}" if isinstance(row.leaning, str) and row.leaning else ""
         headline = _HEADLINES[row.verdict].format(
             candidate=one_line(row.candidate, 80), baseline=one_line(row.baseline, 80)

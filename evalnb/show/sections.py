@@ -22,7 +22,14 @@ from evalnb.show.comparisons import (
     differences_of,
     verdict_words,
 )
-from evalnb.show.display import Display, charts_html, facts_html, measure_charts
+from evalnb.show.display import (
+    CUT_NOTE,
+    ROWS_CHARTED,
+    Display,
+    charts_html,
+    facts_html,
+    measure_charts,
+)
 from evalnb.show.drilldown import case_states, cases_html, cases_text
 from evalnb.show.findings import findings_of, notices_of
 from evalnb.show.markup import case_anchor, display_css, table_html, text_html
@@ -263,14 +270,17 @@ def latency(reading: Reading) -> Display:
         quantity = "time of a search" if is_time else row.quantity
         rows.append((Cell(one_line(row.variant, 40)), Cell(quantity), *amounts, Cell(f"{row.n:,}")))
     table = Table(columns, tuple(rows), "Time and usage per search")
-    charts = [plot_latency(times)] if times["latency_ms"].notna().any() else []
+    means = usage[usage["quantity"] == "latency_ms"].set_index("variant")["mean"]
+    slowest = times[times["variant"].isin(means.nlargest(ROWS_CHARTED).index)]
+    charts = [plot_latency(slowest)] if len(means) else []
+    note = CUT_NOTE if len(means) > ROWS_CHARTED else ""
     return Display(
         key="latency",
         title="Time and usage",
         question="What does each variant cost per search?",
         data=usage,
         text=format_table(table) if rows else _NO_USAGE,
-        html=charts_html(charts) + table_html(table) if rows else f"<p>{_NO_USAGE}</p>",
+        html=charts_html(charts) + note + table_html(table) if rows else f"<p>{_NO_USAGE}</p>",
     )
 
 

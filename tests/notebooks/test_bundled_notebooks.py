@@ -124,7 +124,7 @@ def test_a_report_folder_holds_both_notebooks_and_their_pages(
     page = (tmp_path / "variant_report.html").read_text()
     for section in (sections.verdicts, sections.means, sections.cases, sections.provenance):
         assert section(reading).block() in page  # one rendering of everything
-    assert "report_path = &quot;report.json&quot;" in re.sub(r"</?span[^>]*>", "", page)
+    assert 'report_path = "report.json"' in re.sub(r"</?span[^>]*>", "", page)
     assert str(tmp_path) not in page + (tmp_path / "variant_report.ipynb").read_text()
 
 

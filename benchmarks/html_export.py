@@ -1,0 +1,102 @@
+"""How long a report takes to become one page, and how large the page is.
+
+``python benchmarks/html_export.py [cases variants] ...`` measures the sizes given, or the usual
+ones. The last column sets the export against the time that the same report takes to serialise as
+JSON, which holds on any machine. Exit status 1 if the page of 1,024 searches passes 4 MB.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from evalnb.evaluation.canonical import canonical_json
+from evalnb.evaluation.report import EvaluationReport
+from evalnb.evaluation.request import EvaluationRequest, Variant
+from evalnb.evaluation.runner import run_evaluation
+from evalnb.gold.cases import GoldCase, dataset_from_cases
+from evalnb.limits import Limits
+from evalnb.systems.function import FunctionSystem
+
+SIZES = ((1_024, 1), (512, 2), (5, 200), (5_000, 1))
+BOUND_MB = 4.0
+HITS, WORDS = 10, 150
+VOCABULARY = (
+    *("revenue", "profit", "quarter", "contract", "supplier", "invoice", "delivery", "warranty"),
+    *("refund", "policy", "travel", "budget", "hiring", "risk", "audit", "server", "backup"),
+    *("cloud", "latency", "index", "search", "ranking", "chunk", "token"),
+)
+
+
+def main() -> int:
+    given = [int(value) for value in sys.argv[1:]]
+    sizes = list(zip(given[::2], given[1::2], strict=True)) or list(SIZES)
+    from evalnb.show.html import write_report_html
+
+    print("cases  variants  export s     MB  against JSON")
+    status = 0
+    with tempfile.TemporaryDirectory() as folder:
+        write_report_html(evaluated(2, 2), Path(folder) / "warm.html")
+        for n_cases, n_variants in sizes:
+            report = evaluated(n_cases, n_variants)
+            path = Path(folder) / "page.html"
+            export = seconds(lambda: write_report_html(report, path))  # noqa: B023
+            as_json = seconds(lambda: canonical_json(report))  # noqa: B023
+            size = path.stat().st_size / 1e6
+            print(
+                f"{n_cases:>5}  {n_variants:>8}  {export:>8.2f}  {size:>5.2f}  "
+                f"{export / as_json:.1f} times its JSON"
+            )
+            if n_cases * n_variants <= 1_024 and size > BOUND_MB:
+                status = 1
+    return status
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def evaluated(n_cases: int, n_variants: int) -> EvaluationReport:
+    words = random.Random(7)
+    names = [f"document-{at:05d}.pdf" for at in range(max(n_cases, 60))]
+    texts = {name: " ".join(words.choices(VOCABULARY, k=WORDS)) for name in names}
+    cases = tuple(
+        GoldCase(
+            case_id=f"{at:05d}",
+            split="development",
+            request={"query": f"What does {names[at]} say about {VOCABULARY[at % 24]}?"},
+            expected={"document_ids": [names[at]]},
+        )
+        for at in range(n_cases)
+    )
+
+    def searching(seed: int) -> Callable[[str], Any]:
+        def search(query: str) -> Any:
+            chance = random.Random(f"{seed} {query}")
+            found = chance.sample(names, HITS)
+            found[chance.randrange(HITS)] = query.split()[2]
+            return [
+                {"id": name, "text": texts[name], "score": 1 / rank, "document": name}
+                for rank, name in enumerate(found, start=1)
+            ]
+
+        return search
+
+    systems = {f"variant {at}": FunctionSystem(searching(at)) for at in range(n_variants)}
+    return run_evaluation(
+        dataset_from_cases(cases, dataset_id="bench"),
+        systems,
+        EvaluationRequest(variants=tuple(Variant(name=n, system=n) for n in systems)),
+        limits=Limits(searches=10**6, artifact_bytes=2**31, report_bytes=2**31),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
