@@ -97,8 +97,8 @@ def _cut(text: str, start: int, size: int) -> int:
     """Choose where a unit ends: in the second half of its room, or else before its last word."""
     half, bound = start + size // 2, start + size
     for pattern in _BREAKS:
-        ends = [found.end() for found in pattern.finditer(text, half + 1, bound + 1)]
-        fitting = [end for end in ends if end <= bound]
+        ends = [found.end() for found in pattern.finditer(text, half, bound + 1)]
+        fitting = [end for end in ends if half < end <= bound]
         if fitting:
             return fitting[-1]
     spaces = [found.start() for found in _SPACE.finditer(text, start, half + 1)]
