@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal
@@ -88,11 +89,25 @@ def load_gold_dir(path: str | Path) -> GoldDataset:
     )
 
 
-def verify_gold_dir(path: str | Path) -> tuple[Manifest, Counts]:
-    """Check a gold directory as :func:`load_gold_dir` does, without keeping its cases."""
+def verify_gold_dir(
+    path: str | Path, *, keep: Callable[[GoldCase], object] | None = None
+) -> tuple[Manifest, Counts]:
+    """Check a gold directory as :func:`load_gold_dir` does, without keeping its cases.
+
+    Parameters
+    ----------
+    keep
+        Is handed each case as it passes.
+    """
     folder = _existing(path)
     manifest, counts = _read_manifest(folder), Counts()
-    version = read_cases(folder / CASES, counts.add)
+
+    def take(case: GoldCase) -> None:
+        counts.add(case)
+        if keep is not None:
+            keep(case)
+
+    version = read_cases(folder / CASES, take)
     _check_pin(manifest, folder, version=version, count=counts.cases)
     return manifest, counts
 
