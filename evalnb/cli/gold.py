@@ -35,6 +35,7 @@ def register(app: typer.Typer) -> None:
     group.command("stats")(stats)
     group.command("pool")(pool)
     group.command("merge")(merge)
+    group.command("register")(register_set)
     app.add_typer(group, name="gold")
 
 
@@ -125,22 +126,51 @@ def export(
     show(str(target))
 
 
-def verify(folder: GoldDir, *, as_json: AsJson = False) -> None:
-    """Check everything that a gold directory promises, and print what it pins."""
-    from evalnb.gold.dataset import verify_gold_dir
+def verify(
+    folder: GoldDir,
+    *,
+    workspace: Annotated[
+        Path | None,
+        typer.Option("--workspace", help="Check labels against what stands in it, too."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check everything that a gold directory promises, and print what it pins.
 
-    manifest, counts = verify_gold_dir(folder)
-    _tell(
-        {
-            "dataset_id": manifest.dataset_id,
-            "name": manifest.name,
-            "version_sha": manifest.version_sha,
-            "cases": counts.cases,
-            **dict(counts.splits),
-            "families": len(counts.families),
-        },
-        as_json,
-    )
+    Doubts, such as questions that are nearly the same on both splits, go to stderr.
+    """
+    from evalnb.gold.dataset import verify_gold_dir
+    from evalnb.gold.doubts import TwinFinder, format_twins
+
+    twins = TwinFinder()
+    manifest, counts = verify_gold_dir(folder, keep=twins.add)
+    doubts = [*format_twins(twins.find()), *_corpus_doubts(folder, workspace)]
+    for line in doubts:
+        note(f"doubt: {line}")
+    facts: dict[str, object] = {
+        "dataset_id": manifest.dataset_id,
+        "name": manifest.name,
+        "version_sha": manifest.version_sha,
+        "cases": counts.cases,
+        **dict(counts.splits),
+        "families": len(counts.families),
+    }
+    _tell({**facts, "doubts": doubts} if as_json else facts, as_json)
+
+
+def _corpus_doubts(folder: Path, workspace: Path | None) -> tuple[str, ...]:
+    if workspace is None:
+        return ()
+    from evalnb.api import open_workspace
+    from evalnb.evaluation.corpus_doubts import corpus_doubts
+    from evalnb.gold.dataset import load_gold_dir
+    from evalnb.search.system import SearchContext
+
+    session = open_workspace(workspace).open(SearchContext())
+    try:
+        return corpus_doubts(session, load_gold_dir(folder).cases)
+    finally:
+        session.close()
 
 
 def pin(
@@ -170,6 +200,19 @@ def stats(folder: GoldDir, *, as_json: AsJson = False) -> None:
         print_json(counted.model_dump(mode="json"))
     else:
         show(format_stats(counted))
+
+
+def register_set(
+    folder: GoldDir,
+    *,
+    registry: Annotated[
+        Path | None, typer.Option("--registry", help="Its folder; the user's own by default.")
+    ] = None,
+) -> None:
+    """Copy a gold directory into a registry, where its id stands for these bytes for ever."""
+    from evalnb.gold.registry import register_gold
+
+    show(str(register_gold(folder, registry)))
 
 
 def pool(

@@ -1,0 +1,108 @@
+"""What a pinned corpus says against a gold set, before anything is searched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from evalnb.evaluation.integrity import check_span
+from evalnb.gold.cases import ContentExpectation, GoldCase
+from evalnb.measures.content import check_content, matching_units
+from evalnb.search.result import Kind
+from evalnb.search.system import PinnedCorpus, Unit
+
+BOUND_KINDS: tuple[Kind, ...] = ("revision", "unit", "asset")  # ids that a corpus can bind
+TOO_MUCH = 0.1  # of all units: a phrase that marks more than a tenth marks no passage
+FEW_UNITS = 10
+MIN_WORDS = 5  # a shorter question may well be a heading or an identifier
+VERBATIM_INTENTS = frozenset({"exact_phrase", "identifier", "exact_identifier"})
+SHOWN = 10
+
+
+def corpus_doubts(corpus: PinnedCorpus, cases: Sequence[GoldCase]) -> tuple[str, ...]:
+    """Check labels against a corpus.
+
+    Documents, revisions, units and assets are looked up; ids of other kinds cannot be.
+
+    Returns
+    -------
+    tuple of str
+        Labelled ids that the corpus does not have, content gold that matches nothing or too much,
+        and questions that stand in the corpus word for word.
+
+    Raises
+    ------
+    GoldError
+        If a quote does not stand at its span, or a phrase has no visible character.
+    """
+    for case in cases:
+        check_content(case)
+    _check_spans(corpus, cases)
+    units = list(corpus.units())
+    return (
+        *_missing(corpus, cases, units),
+        *_content(cases, units),
+        *_verbatim(cases, units),
+    )
+
+
+def _check_spans(corpus: PinnedCorpus, cases: Sequence[GoldCase]) -> None:
+    spans = [(case.case_id, span) for case in cases for span in case.spans]
+    owners = corpus.bindings({span.revision_id for _, span in spans})
+    texts: dict[str, str] = {}
+    for case_id, span in spans:
+        if (owner := owners.get(span.revision_id)) is None:
+            continue
+        if owner.extraction_id not in texts:
+            texts[owner.extraction_id] = corpus.extraction(owner.extraction_id).text
+        check_span(case_id, span, texts[owner.extraction_id])
+
+
+def _labelled(case: GoldCase, kind: Kind) -> set[str]:
+    ids = {*case.expected.of(kind), *case.forbidden.of(kind), *case.relevance(kind)}
+    if kind == "revision":
+        ids |= {span.revision_id for span in case.spans}
+    return ids
+
+
+def _missing(
+    corpus: PinnedCorpus, cases: Sequence[GoldCase], units: Iterable[Unit]
+) -> Iterator[str]:
+    documents = {unit.document_id for unit in units}
+    for kind in ("document", *BOUND_KINDS):
+        labelled = {key for case in cases for key in _labelled(case, kind)}
+        there = documents if kind == "document" else corpus.bindings(labelled).keys()
+        if missing := sorted(labelled - set(there)):
+            yield f"{kind} ids labelled but not in the corpus: {_listed(missing)}"
+
+
+def _content(cases: Sequence[GoldCase], units: Sequence[Unit]) -> Iterator[str]:
+    found = matching_units([case for case in cases if case.content], units)
+    if nothing := [case_id for case_id, ids in found.items() if not ids]:
+        yield f"cases whose content matches nothing in the corpus: {_listed(nothing)}"
+    bound = max(FEW_UNITS, TOO_MUCH * len(units))
+    if too_much := [case_id for case_id, ids in found.items() if len(ids) > bound]:
+        yield (
+            f"cases whose content matches more than {bound:.0f} of {len(units)} units: "
+            f"{_listed(too_much)}"
+        )
+
+
+def _verbatim(cases: Sequence[GoldCase], units: Sequence[Unit]) -> Iterator[str]:
+    asked = [
+        case.model_copy(
+            update={"content": (ContentExpectation(content_contains=(case.request.query,)),)}
+        )
+        for case in cases
+        if case.intent not in VERBATIM_INTENTS and len(case.request.query.split()) >= MIN_WORDS
+    ]
+    found = matching_units(asked, units)
+    if verbatim := [case_id for case_id, ids in found.items() if ids]:
+        yield (
+            "cases whose question stands in the corpus word for word, which favours keyword "
+            f"search: {_listed(verbatim)}"
+        )
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return f"{len(names)} ({', '.join(names[:SHOWN])}{more})"
