@@ -29,7 +29,7 @@ from evalnb.search.system import SearchContext
 from evalnb.workspace.analysis import analysis_of
 from evalnb.workspace.channels import lexical_ranking
 from evalnb.workspace.eligibility import Eligibility
-from evalnb.workspace.indexes import build_index
+from evalnb.workspace.indexes import build_index, index_inputs
 from evalnb.workspace.store import Store, write_lock
 from evalnb.workspace.system import Workspace, open_workspace
 
@@ -157,13 +157,13 @@ def measure(workspace: Workspace, root: Path, queries: list[str]) -> bool:
         name = (INDEX, "lexical:stem-da")[attempt]  # another name, or it would be there already
         with write_lock(workspace.folder), Store(workspace.folder, write=True) as store:
             start = time.process_time()
-            build_index(workspace.folder, store, snapshot, name)
+            build_index(workspace.folder, store, index_inputs(name, snapshot))
             ours.append(time.process_time() - start)
     within = [compare("indexing", ours, bare, "CPU s")]
 
     analyzer = analysis_of(INDEX).analyzer()
     searcher = index.searcher()
-    mine = workspace._read_index(snapshot, INDEX)
+    mine = workspace._read_index(index_inputs(INDEX, snapshot))
     everything = Eligibility()
 
     def bare_candidates(query: str) -> object:

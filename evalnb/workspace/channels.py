@@ -10,7 +10,8 @@ import tantivy
 
 from evalnb.search.request import Hints
 from evalnb.workspace.eligibility import Eligibility
-from evalnb.workspace.indexes import ID_FIELDS, LexicalIndex, digest_of, guarded
+from evalnb.workspace.lexical_index import ID_FIELDS, LexicalIndex, digest_of, guarded
+from evalnb.workspace.text_index import TextIndex
 
 FIELDS = ("body", "heading")
 DEFAULT_OPERATOR = "any"
@@ -48,6 +49,12 @@ def lexical_ranking(
         query = builder.restricted(builder.matching(tokens, operator), eligible)
     ids, scores = index.top(query, pool)
     return Ranking(ids, scores, detail)
+
+
+def text_ranking(index: TextIndex, text: str, *, eligible: Eligibility, pool: int) -> Ranking:
+    """Rank units by the cosine between their vectors and the query's."""
+    ids, scores = index.top(text, eligible, pool)
+    return Ranking(ids, scores, index.name)
 
 
 @dataclass(frozen=True, slots=True)

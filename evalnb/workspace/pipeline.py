@@ -1,41 +1,46 @@
-"""One search: what may be returned, each channel's candidates, exact hits first, the cut."""
+"""One search: each channel's candidates, fusion, reranking, exact hits first, the cut."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evalnb.errors import BadInputError, CapabilityError
-from evalnb.search.request import WORKSPACE_CHANNELS, Controls, QueryRequest, Scope
+from evalnb.search.fusion import DEFAULT_NORMALISATION, RRF_K, fuse
+from evalnb.search.request import WORKSPACE_CHANNELS, Controls, Hints, QueryRequest, Scope
 from evalnb.search.result import Candidates, ChannelRank, Decision, Hit, QueryResult, Trace
-from evalnb.workspace.channels import Ranking, lexical_ranking
+from evalnb.workspace.channels import Ranking, lexical_ranking, text_ranking
 from evalnb.workspace.eligibility import Eligibility, eligibility
-from evalnb.workspace.indexes import LexicalIndex
 from evalnb.workspace.locate import exact_units, located_units
-from evalnb.workspace.settings import chosen_lexical_index
+from evalnb.workspace.parts import Parts
+from evalnb.workspace.rerank import Reranker, rerank
 from evalnb.workspace.snapshot import Snapshot
 from evalnb.workspace.store import Store
 
+CHANNELS = ("lexical", "text")
 DEFAULT_CANDIDATES = 100
+DEFAULT_RERANK_DEPTH = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """The state that a search runs on: one snapshot, its indexes, what its caller may see."""
+    """The state that a search runs on: one snapshot, its parts, what its caller may see."""
 
     store: Store
     snapshot: Snapshot
     scope: Scope
-    lexical: Callable[[str], LexicalIndex]
+    parts: Parts
 
 
-def check_controls(controls: Controls, lexical: Callable[[str], object]) -> None:
+def check_controls(controls: Controls, parts: Parts) -> None:
     """Refuse controls that cannot be executed as they are.
 
     Raises
     ------
     CapabilityError
         With what is missing and the command that builds it.
+    BadInputError
+        If no channel is chosen, or the weights of the fusion are impossible.
     """
     if not controls.channels:
         raise BadInputError("no channel is chosen", remedy="choose a mode, or channels")
@@ -45,68 +50,114 @@ def check_controls(controls: Controls, lexical: Callable[[str], object]) -> None
                 f"a workspace has no channel {channel!r}",
                 remedy=f"its channels: {', '.join(sorted(WORKSPACE_CHANNELS))}",
             )
-        if channel != "lexical":
+        if channel not in CHANNELS:
             raise CapabilityError(
-                f"no {channel} index in this snapshot; only its lexical indexes are built",
-                remedy="search with mode keyword, or channels lexical",
+                f"no {channel} index in this snapshot; its channels are {', '.join(CHANNELS)}"
             )
-    if controls.rerank:
-        raise CapabilityError(
-            "this workspace has no reranker", remedy="search without rerank, or with mode keyword"
-        )
-    if controls.hints.system_options:
+    hints = controls.hints
+    if hints.system_options:
         raise CapabilityError("system_options are for outside systems; a workspace has none")
-    lexical(chosen_lexical_index(controls.hints))
+    unknown = sorted(set(hints.weights or ()) - WORKSPACE_CHANNELS)
+    if unknown:
+        raise BadInputError(
+            f"weights name {unknown[0]!r}, which is no channel",
+            remedy=f"channels: {', '.join(sorted(WORKSPACE_CHANNELS))}",
+        )
+    fuse({name: Candidates() for name in controls.channels}, hints)  # refuses impossible weights
+    if "lexical" in controls.channels:
+        parts.lexical(hints)
+    if "text" in controls.channels:
+        parts.text(hints)
+    if controls.rerank:
+        parts.reranker(hints)
 
 
 def run_search(pinned: Pinned, request: QueryRequest, controls: Controls) -> QueryResult:
     """Run one search on a pinned state."""
     if request.image_asset_id is not None:
         raise CapabilityError("no image index in this snapshot: image_asset_id cannot be searched")
-    check_controls(controls, pinned.lexical)
+    check_controls(controls, pinned.parts)
     eligible = eligibility(pinned.store, pinned.snapshot, pinned.scope, request, controls)
-    pool = max(controls.limit, controls.hints.candidates or DEFAULT_CANDIDATES)
-    lists = {
-        channel: lexical_ranking(
-            pinned.lexical(chosen_lexical_index(controls.hints)),
-            request.query,
-            hints=controls.hints,
-            eligible=eligible,
-            pool=pool,
-        )
-        for channel in controls.channels
+    lists = _rankings(pinned.parts, request, controls, eligible)
+    candidates = {
+        name: Candidates.model_construct(ids=tuple(found.ids), scores=tuple(found.scores))
+        for name, found in lists.items()
     }
+    fused = _fused(candidates, controls.hints)
+    reranked = _reranked(pinned, request.query, fused, controls) if controls.rerank else None
     exact = (
         exact_units(pinned.store, pinned.snapshot, request.exact_identifiers, eligible)
         if request.exact_identifiers
         else {}
     )
-    ranked = _exact_first(_fused(lists), exact, only=controls.exact_only)
-    selected = ranked[: controls.limit]
+    ranking = fused if reranked is None else _followed(reranked, fused)
+    ranked = _exact_first(ranking, exact, only=controls.exact_only)
     return QueryResult.model_construct(
-        hits=_hits(pinned, selected, lists, exact),
-        candidates={
-            name: Candidates.model_construct(ids=tuple(found.ids), scores=tuple(found.scores))
-            for name, found in lists.items()
-        },
-        trace=_trace(lists, eligible, exact, ranked, controls) if request.trace else None,
+        hits=_hits(pinned, ranked[: controls.limit], lists, exact),
+        candidates=candidates,
+        rerank_scores=reranked,
+        trace=_trace(
+            lists,
+            controls,
+            eligible=eligible,
+            reranked=None
+            if reranked is None
+            else _reranked_step(pinned.parts.reranker(controls.hints), reranked),
+            exact=exact,
+            ranked=ranked,
+        )
+        if request.trace
+        else None,
     )
 
 
-def _fused(lists: Mapping[str, Ranking]) -> dict[str, float]:
+def _rankings(
+    parts: Parts, request: QueryRequest, controls: Controls, eligible: Eligibility
+) -> dict[str, Ranking]:
+    hints = controls.hints
+    pool = max(controls.limit, hints.candidates or DEFAULT_CANDIDATES)
+    ways = {
+        "lexical": lambda: lexical_ranking(
+            parts.lexical(hints), request.query, hints=hints, eligible=eligible, pool=pool
+        ),
+        "text": lambda: text_ranking(
+            parts.text(hints), request.query, eligible=eligible, pool=pool
+        ),
+    }
+    return {channel: ways[channel]() for channel in dict.fromkeys(controls.channels)}
+
+
+def _fused(candidates: Mapping[str, Candidates], hints: Hints) -> Candidates:
     """Merge the channels' lists into one, best first; a single one keeps its own scores."""
-    (only,) = lists.values()
-    return dict(zip(only.ids, only.scores, strict=True))
+    return fuse(candidates, hints) if len(candidates) > 1 else next(iter(candidates.values()))
+
+
+def _reranked(pinned: Pinned, query: str, fused: Candidates, controls: Controls) -> Candidates:
+    pool = fused.ids[: controls.hints.rerank_depth or DEFAULT_RERANK_DEPTH]
+    if not pool:
+        return Candidates()
+    located = located_units(pinned.store, pinned.snapshot, pool)
+    texts = [located[unit_id].text for unit_id in pool]
+    return rerank(pinned.parts.reranker(controls.hints), query, pool, texts)
+
+
+def _followed(reranked: Candidates, fused: Candidates) -> Candidates:
+    """Append what was not reranked; it has no score on the reranker's scale."""
+    rest = fused.ids[len(reranked.ids) :]
+    return Candidates.model_construct(
+        ids=reranked.ids + rest, scores=reranked.scores + (None,) * len(rest)
+    )
 
 
 def _exact_first(
-    fused: Mapping[str, float], exact: Mapping[str, int], *, only: bool
+    ranking: Candidates, exact: Mapping[str, int], *, only: bool
 ) -> list[tuple[str, float | None]]:
     """Put units that carry asked identifiers first: most identifiers, then rank, then id."""
-    place = {unit_id: rank for rank, unit_id in enumerate(fused)}
+    scores = dict(zip(ranking.ids, ranking.scores, strict=True))
+    place = {unit_id: rank for rank, unit_id in enumerate(scores)}
     first = sorted(exact, key=lambda unit: (-exact[unit], place.get(unit, len(place)), unit))
-    rest = () if only else (unit_id for unit_id in fused if unit_id not in exact)
-    return [(unit_id, fused.get(unit_id)) for unit_id in (*first, *rest)]
+    rest = () if only else (unit_id for unit_id in scores if unit_id not in exact)
+    return [(unit_id, scores.get(unit_id)) for unit_id in (*first, *rest)]
 
 
 def _hits(
@@ -134,10 +185,12 @@ def _hits(
 
 def _trace(
     lists: Mapping[str, Ranking],
+    controls: Controls,
+    *,
     eligible: Eligibility,
+    reranked: Decision | None,
     exact: Mapping[str, int],
     ranked: Sequence[tuple[str, float | None]],
-    controls: Controls,
 ) -> Trace:
     """Write down what was decided, in order; a step that changed nothing is no decision."""
     decisions = []
@@ -150,6 +203,10 @@ def _trace(
         decisions.append(
             Decision(step=name, detail=f"{found.detail} -> {len(found.ids)} candidates")
         )
+    if len(lists) > 1:
+        decisions.append(Decision(step="fuse", detail=_fusion_detail(controls.hints)))
+    if reranked is not None:
+        decisions.append(reranked)
     if exact:
         decisions.append(
             Decision(step="exact", detail=f"{len(exact)} first", ids=tuple(sorted(exact)))
@@ -163,3 +220,19 @@ def _trace(
         )
     )
     return Trace(decisions=tuple(decisions))
+
+
+def _fusion_detail(hints: Hints) -> str:
+    method = (
+        f"weighted, {hints.normalisation or DEFAULT_NORMALISATION}"
+        if hints.fusion == "weighted"
+        else f"rrf, k {RRF_K if hints.rrf_k is None else hints.rrf_k}"
+    )
+    weights = sorted((hints.weights or {}).items())
+    return ", ".join([method, *(f"{name} weighs {weight:g}" for name, weight in weights)])
+
+
+def _reranked_step(reranker: Reranker, reranked: Candidates) -> Decision:
+    made_by = [f"{name} {value[:12]}" for name, value in sorted(reranker.identity.items())]
+    detail = f"{reranker.name}, the first {len(reranked.ids)}; {', '.join(made_by)}"
+    return Decision(step="rerank", detail=detail, ids=reranked.ids)

@@ -11,13 +11,14 @@ from evalnb.search.result import QueryResult
 from evalnb.search.system import Binding, Cut, Extraction, SearchContext, Unit
 from evalnb.workspace import locate
 from evalnb.workspace.eligibility import visible
-from evalnb.workspace.indexes import LexicalIndex, built_indexes
+from evalnb.workspace.index_folders import built_indexes
+from evalnb.workspace.parts import Parts
 from evalnb.workspace.pipeline import Pinned, run_search
 from evalnb.workspace.settings import Settings
 from evalnb.workspace.snapshot import Snapshot, pinned_snapshot
 from evalnb.workspace.store import Store
 
-IndexReader = Callable[[Snapshot, str], LexicalIndex]
+PartsOf = Callable[[Snapshot], Parts]
 
 
 class WorkspaceSession:
@@ -27,11 +28,10 @@ class WorkspaceSession:
     """
 
     def __init__(
-        self, folder: Path, context: SearchContext, *, read_index: IndexReader, settings: Settings
+        self, folder: Path, context: SearchContext, *, parts_of: PartsOf, settings: Settings
     ) -> None:
         self._folder = folder
         self._language = settings.language
-        self._configuration = settings.configuration
         self._store = Store(folder)
         try:
             with self._store.explained():
@@ -40,12 +40,11 @@ class WorkspaceSession:
             self._store.close()
             raise
         self._visible = visible(context.scope)
-        self._pinned = Pinned(
-            store=self._store,
-            snapshot=self.snapshot,
-            scope=context.scope,
-            lexical=lambda name: read_index(self.snapshot, name),
-        )
+        parts = parts_of(self.snapshot)
+        self._configuration = parts.configured(settings.configuration)
+        # What was admitted before the session was opened; a later one is another evaluation's.
+        self._rerankers = parts.reranker_identities()
+        self._pinned = Pinned(self._store, self.snapshot, context.scope, parts)
 
     @property
     def scope(self) -> Scope:
@@ -74,10 +73,10 @@ class WorkspaceSession:
         return self.search(request, resolve_controls(request, Overrides(), self._configuration))
 
     def cut(self) -> Cut:
-        """Return the snapshot and the identity of every index that stands ready for it."""
+        """Return the snapshot, and the identity of every index and reranker that it may use."""
         return Cut(
             snapshot_id=self.snapshot.snapshot_id,
-            indexes=built_indexes(self._folder, self.snapshot),
+            indexes=built_indexes(self._folder, self.snapshot) | self._rerankers,
         )
 
     def units(self) -> Iterator[Unit]:

@@ -12,17 +12,15 @@ from evalnb.errors import NotFoundError
 from evalnb.gold.strict_json import near_names
 from evalnb.search.request import Controls, Scope
 from evalnb.search.system import Capabilities, SearchContext
-from evalnb.workspace.indexes import (
-    TANTIVY,
-    LexicalIndex,
-    Progress,
-    build_index,
-    index_folder,
-    open_index,
-)
+from evalnb.workspace.index_folders import IndexInputs, manifests
+from evalnb.workspace.indexes import Index, Progress, build_index, index_inputs, open_index
 from evalnb.workspace.ingest.records import read_corpus
 from evalnb.workspace.ingest.run import Found, Ingested, ingest, read_paths
-from evalnb.workspace.pipeline import check_controls
+from evalnb.workspace.lexical_index import TANTIVY
+from evalnb.workspace.models import installed_versions
+from evalnb.workspace.parts import Parts
+from evalnb.workspace.pipeline import CHANNELS, check_controls
+from evalnb.workspace.rerank import DEFAULT_RERANKER, Reranker, RerankFunction, reranker_identity
 from evalnb.workspace.session import WorkspaceSession
 from evalnb.workspace.settings import Settings, changed_settings, load_settings, save_settings
 from evalnb.workspace.snapshot import (
@@ -54,11 +52,21 @@ class Workspace:
     ----------
     folder
         Where it lies; nothing outside is ever written.
+
+    Parameters
+    ----------
+    rerankers
+        Functions that hints may name as rerankers: ``rerank(query, texts)`` returns one number a
+        text. See :class:`~evalnb.workspace.rerank.FunctionReranker`.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self, folder: Path, *, rerankers: Mapping[str, RerankFunction] | None = None
+    ) -> None:
         self.folder = folder
-        self._indexes: dict[Path, LexicalIndex] = {}
+        self._given_rerankers = dict(rerankers or {})
+        self._rerankers: dict[str, Reranker] = {}
+        self._indexes: dict[Path, Index] = {}
 
     @property
     def settings(self) -> Settings:
@@ -67,10 +75,10 @@ class Workspace:
 
     def capabilities(self) -> Capabilities:
         """Say what the workspace can do, without searching."""
-        from evalnb import __version__
-
+        parts = self._active_parts()
+        settings = self.settings
         return Capabilities(
-            channels=("lexical",),
+            channels=CHANNELS,
             kinds=("source", "document", "revision", "unit", "file"),
             texts=True,
             restrictions=frozenset(
@@ -84,13 +92,24 @@ class Workspace:
                     "as_of",
                 }
             ),
-            identity={
-                "system": "workspace",
-                "evalnb": __version__,
-                "tantivy": TANTIVY,
-            },
-            configuration=self.settings.configuration,
+            identity=self._identity(parts, settings),
+            configuration=parts.configured(settings.configuration)
+            if parts
+            else settings.configuration,
+            versioned=all(getattr(f, "version", None) for f in self._given_rerankers.values()),
         )
+
+    def _identity(self, parts: Parts | None, settings: Settings) -> dict[str, str]:
+        from evalnb import __version__
+
+        identity = {"system": "workspace", "evalnb": __version__, "tantivy": TANTIVY}
+        identity |= installed_versions()
+        identity |= parts.model_digests() if parts else {}
+        rerankers = {*self._given_rerankers, settings.hints.reranker or DEFAULT_RERANKER}
+        for name in sorted(rerankers):
+            known = reranker_identity(name, self._given_rerankers)
+            identity |= {f"{name}.{key}": value for key, value in known.items()}
+        return identity
 
     def check(self, controls: Controls) -> None:
         """Refuse controls that the active snapshot cannot execute.
@@ -100,8 +119,7 @@ class Workspace:
         CapabilityError
             With what is missing and the command that builds it.
         """
-        snapshot = self.snapshot()
-        check_controls(controls, lambda name: self._read_index(snapshot, name))
+        check_controls(controls, self._parts(self.snapshot()))
 
     def open(self, context: SearchContext) -> WorkspaceSession:
         """Open a session on the context's snapshot, or on the active one.
@@ -111,11 +129,13 @@ class Workspace:
         NotFoundError
             If there is no such snapshot.
         """
+        settings = self.settings
+        offline = context.offline or settings.offline
         return WorkspaceSession(
             self.folder,
             context,
-            read_index=self._read_index,
-            settings=self.settings,
+            parts_of=lambda snapshot: self._parts(snapshot, offline=offline),
+            settings=settings,
         )
 
     def snapshot(self, snapshot_id: str | None = None) -> Snapshot:
@@ -199,7 +219,7 @@ class Workspace:
             snapshot = create_snapshot(store, current.chunking)
             name = current.lexical_index if build else None
             if name is not None:
-                build_index(self.folder, store, snapshot, name)
+                build_index(self.folder, store, index_inputs(name, snapshot))
             self._configured(settings)
             activate_snapshot(store, snapshot.snapshot_id)
         return IngestReport(ingested, snapshot, name)
@@ -207,16 +227,50 @@ class Workspace:
     def index(self, name: str | None = None, *, progress: Progress | None = None) -> bool:
         """Build an index over the active snapshot: the configured lexical one, or one by name.
 
+        Vectors of texts that were embedded before are used again; a stopped build goes on.
+
+        Parameters
+        ----------
+        name
+            Such as ``lexical:stem-de``, ``text:lsa-256``, ``text:minilm-l6-v2-int8`` or
+            ``text:onnx:DIR``.
+
         Returns
         -------
         bool
             Whether it was built now; false if a sound one was there.
+
+        Raises
+        ------
+        BadInputError
+            If no index has this name.
+        MissingExtraError
+            If its model needs an extra that is not installed.
+        CapabilityError
+            If its model cannot be loaded.
+        BusyError
+            If another process changes the workspace.
         """
         with self._writing() as store:
-            snapshot = pinned_snapshot(store)
-            chosen = name or self.settings.lexical_index
-            self._indexes.pop(index_folder(self.folder, chosen, snapshot), None)
-            return build_index(self.folder, store, snapshot, chosen, progress=progress)[1]
+            inputs = index_inputs(name or self.settings.lexical_index, pinned_snapshot(store))
+            self._indexes.pop(inputs.folder(self.folder), None)
+            return build_index(self.folder, store, inputs, progress=progress)
+
+    def index_manifest(self, name: str | None = None) -> dict[str, Any]:
+        """Return what the manifest of an index over the active snapshot says.
+
+        Raises
+        ------
+        NotFoundError
+            If it was not built.
+        """
+        inputs = index_inputs(name or self.settings.lexical_index, self.snapshot())
+        for folder, manifest in manifests(self.folder):
+            if folder == inputs.folder(self.folder):
+                return manifest
+        raise NotFoundError(
+            f"the active snapshot has no index {inputs.name}", remedy=inputs.command(self.folder)
+        )
 
     def activate(self, snapshot_id: str) -> Snapshot:
         """Make a snapshot the one that searches see when they name none."""
@@ -245,11 +299,25 @@ class Workspace:
         with write_lock(self.folder), Store(self.folder, write=True) as store, store.explained():
             yield store
 
-    def _read_index(self, snapshot: Snapshot, name: str) -> LexicalIndex:
+    def _parts(self, snapshot: Snapshot, *, offline: bool = False) -> Parts:
+        return Parts(
+            root=self.folder,
+            snapshot=snapshot,
+            read_index=self._read_index,
+            rerankers=self._given_rerankers,
+            loaded=self._rerankers,
+            offline=offline,
+        )
+
+    def _active_parts(self) -> Parts | None:
+        active = self.active_snapshot_id()
+        return None if active is None else self._parts(self.snapshot(active))
+
+    def _read_index(self, inputs: IndexInputs) -> Index:
         """Open an index once; every byte of it is verified then."""
-        folder = index_folder(self.folder, name, snapshot)
+        folder = inputs.folder(self.folder)
         if folder not in self._indexes:
-            self._indexes[folder] = open_index(self.folder, snapshot, name)
+            self._indexes[folder] = open_index(self.folder, inputs)
         return self._indexes[folder]
 
     def resolve_scope(
@@ -296,8 +364,18 @@ def _resolved(name: str, known: Mapping[str, list[str]], what: str) -> list[str]
     )
 
 
-def open_workspace(folder: str | Path, *, create: bool = False) -> Workspace:
+def open_workspace(
+    folder: str | Path,
+    *,
+    create: bool = False,
+    rerankers: Mapping[str, RerankFunction] | None = None,
+) -> Workspace:
     """Open the workspace in a folder, or make an empty one there.
+
+    Parameters
+    ----------
+    rerankers
+        Functions that hints may name as rerankers; see :class:`Workspace`.
 
     Raises
     ------
@@ -312,4 +390,4 @@ def open_workspace(folder: str | Path, *, create: bool = False) -> Workspace:
         with write_lock(root), Store(root, write=True):
             pass
     Store(root).close()
-    return Workspace(root)
+    return Workspace(root, rerankers=rerankers)

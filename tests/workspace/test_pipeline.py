@@ -219,7 +219,7 @@ class TestUnavailable:
         ({"mode": "hybrid"}, "no text index"),
         ({"channels": ("image",)}, "no image index"),
         ({"channels": ("lexical", "structural_graph")}, "no structural_graph index"),
-        ({"channels": ("lexical",), "rerank": True}, "no reranker"),
+        ({"rerank": True, "hints": Hints(reranker="bge")}, "no reranker 'bge'"),
         ({"channels": ("bm42",)}, "no channel 'bm42'"),
         ({"hints": Hints(language="fi")}, "no index lexical:stem-fi"),
         ({"hints": Hints(lexical_index="lexical:stem-tr")}, "no index lexical:stem-tr"),

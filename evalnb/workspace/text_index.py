@@ -1,0 +1,253 @@
+"""Text indexes: one vector a unit, searched exactly."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evalnb.errors import BadInputError
+from evalnb.search.ids import PREFIXES
+from evalnb.workspace.eligibility import Eligibility
+from evalnb.workspace.embedding import COLUMNS, DIGESTS, MATRIX, VectorJournal, embed
+from evalnb.workspace.encoders import Encoder, load_encoder
+from evalnb.workspace.index_folders import IndexInputs, publish_index
+from evalnb.workspace.lexical_index import UNITS, digest_of
+from evalnb.workspace.locate import UnitRow, unit_rows
+from evalnb.workspace.lsa import LSA_SETTINGS, fit_lsa, load_lsa
+from evalnb.workspace.models import FOLDER, MINILM, RUNTIME, canonical_model_name, find_model
+from evalnb.workspace.snapshot import Snapshot
+from evalnb.workspace.store import Store
+from evalnb.workspace.vectors import OWNERS, Floats, Ints, Owners, Vectors, best_places
+
+TEXT = "text:"
+LSA = f"{TEXT}lsa-256"
+TEXT_NAMES = f"{LSA}, {TEXT}{MINILM}, {TEXT}onnx:DIR"
+OWNER_CODES, OWNER_VALUES = "owners.npy", "owners.json"
+TEXT_FILES = (UNITS, DIGESTS, COLUMNS, MATRIX, OWNER_CODES, OWNER_VALUES)
+# What a unit's vector is made of. Titles and headings often name what a passage only refers to.
+_INPUT = "title and headings, then text"
+_ID_BYTES = 16
+_LENGTH_TOLERANCE = 1e-3
+_COLUMNS_AT_ONCE = 4_096  # a vector by itself would touch every page of the matrix
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class TextIndex:
+    """An open, verified index over the units of one snapshot."""
+
+    name: str
+    identity: str
+    encoder: Encoder
+    vectors: Vectors
+    owners: Owners
+    units: bytes
+
+    def top(self, text: str, eligible: Eligibility, limit: int) -> tuple[list[str], list[float]]:
+        """Return the ids and cosines of the nearest units that may be returned, ties by unit id.
+
+        Nothing is found where no unit may be, or where the text has no vector; the first of these
+        asks no encoder.
+        """
+        admitted = self.owners.admitted(eligible)
+        if admitted is not None and not admitted.any():
+            return [], []
+        (query,) = self.encoder.encode([text], "query")
+        if not query.any():
+            return [], []
+        scores = self.vectors.scores(query)
+        places = best_places(scores, limit, admitted=admitted).tolist()
+        found = [self.units[at * _ID_BYTES : (at + 1) * _ID_BYTES].hex() for at in places]
+        return [f"{PREFIXES['unit']}{digest}" for digest in found], scores[places].tolist()
+
+
+def canonical_text_index(name: str) -> str:
+    """Return the one spelling of a text index's name; a model's folder becomes a whole path.
+
+    Raises
+    ------
+    BadInputError
+        If no text index has this name.
+    """
+    model = name.removeprefix(TEXT)
+    if name != LSA and (not name.startswith(TEXT) or not model.startswith((MINILM, FOLDER))):
+        raise BadInputError(f"no text index is called {name!r}", remedy=f"one of {TEXT_NAMES}")
+    return name if name == LSA else f"{TEXT}{canonical_model_name(model)}"
+
+
+def text_inputs(name: str, snapshot: Snapshot) -> IndexInputs:
+    """Say what a text index over a snapshot is built from.
+
+    Raises
+    ------
+    BadInputError, MissingExtraError, NotFoundError, CapabilityError
+        If no index has this name, or its model is not there as it has to be.
+    """
+    name = canonical_text_index(name)
+    if name == LSA:
+        return IndexInputs(name, name, {"input": _INPUT, **LSA_SETTINGS}, snapshot)
+    model = name.removeprefix(TEXT)
+    # A folder's place on this machine is no input: its digests are.
+    family = f"{TEXT}onnx" if model.startswith(FOLDER) else name
+    return IndexInputs(name, family, {"input": _INPUT, **find_model(model).settings()}, snapshot)
+
+
+def write_text_index(
+    root: Path, store: Store, inputs: IndexInputs, *, progress: Progress | None = None
+) -> None:
+    """Embed every unit and publish the index; the caller holds the workspace's lock.
+
+    Raises
+    ------
+    SearchFailedError
+        If the model fails; what it gave until then is kept for the next attempt.
+    OSError
+        If the disk is full; nothing is published then.
+    """
+    corpus = _Corpus.read(store, inputs.snapshot)
+    report = progress or (lambda _: None)
+    report(inputs.snapshot.n_units - len(corpus.texts))
+    if inputs.name == LSA:
+        publish_index(root, inputs, lambda folder: _write_lsa(folder, corpus, report))
+        return
+    encoder = load_encoder(find_model(inputs.name.removeprefix(TEXT)))
+    journal = VectorJournal(root, inputs.settings, encoder.dimensions)
+    try:
+        rows = embed(root, inputs.settings, encoder, corpus.texts, journal=journal, progress=report)
+        n_truncated = encoder.n_truncated(corpus.texts.values())
+
+        def write(folder: Path) -> dict[str, Any]:
+            corpus.write(folder, rows)
+            versions = {package: version(package) for package in RUNTIME}
+            return {"dimensions": rows.shape[1], "n_truncated": n_truncated, **versions}
+
+        publish_index(root, inputs, write)
+    except BaseException:
+        journal.close(remove=False)
+        raise
+    journal.close(remove=True)
+
+
+def load_text_index(folder: Path, manifest: Mapping[str, Any], inputs: IndexInputs) -> TextIndex:
+    """Open a verified folder.
+
+    Raises
+    ------
+    ValueError
+        If its parts do not fit together.
+    """
+    units = (folder / UNITS).read_bytes()
+    matrix = np.load(folder / MATRIX, mmap_mode="r", allow_pickle=False)
+    columns = np.load(folder / COLUMNS, allow_pickle=False)
+    codes = np.load(folder / OWNER_CODES, allow_pickle=False)
+    n_units = manifest["n_units"]
+    if len(units) != n_units * _ID_BYTES or codes.shape != (len(OWNERS), n_units):
+        raise ValueError(f"it does not hold {n_units:,} units")
+    _check_vectors(matrix, columns, n_units, manifest["dimensions"])
+    values = json.loads((folder / OWNER_VALUES).read_bytes())
+    encoder: Encoder = (
+        load_lsa(folder)
+        if inputs.name == LSA
+        else load_encoder(find_model(inputs.name.removeprefix(TEXT)))
+    )
+    if encoder.dimensions != matrix.shape[0]:
+        raise ValueError(
+            f"{MATRIX} has {matrix.shape[0]} dimensions, its model {encoder.dimensions}"
+        )
+    return TextIndex(
+        inputs.name,
+        folder.name,
+        encoder,
+        Vectors(np.asarray(matrix), columns),
+        Owners(codes, tuple({value: code for code, value in enumerate(v)} for v in values)),
+        units,
+    )
+
+
+def _check_vectors(matrix: Floats, columns: Ints, n_units: int, dimensions: int) -> None:
+    if matrix.dtype != np.float32 or matrix.ndim != 2 or matrix.shape[0] != dimensions:
+        raise ValueError(
+            f"{MATRIX} has {matrix.dtype} of shape {matrix.shape} instead of {dimensions} "
+            "dimensions of float32"
+        )
+    if columns.shape != (n_units,) or (n_units and not 0 <= columns.max() < matrix.shape[1]):
+        raise ValueError(f"{COLUMNS} does not fit {MATRIX}")
+    lengths = np.einsum("ij,ij->j", matrix, matrix)
+    if not np.isfinite(lengths).all():
+        raise ValueError(f"{MATRIX} holds NaN or infinity")
+    if (np.abs(lengths[lengths != 0] - 1) > _LENGTH_TOLERANCE).any():
+        raise ValueError(f"{MATRIX} holds vectors that are not of length 1")
+
+
+@dataclass(frozen=True, slots=True)
+class _Corpus:
+    """The units of a snapshot in id order; equal texts stand once, by their digests."""
+
+    units: bytes
+    digests: list[bytes]
+    texts: dict[bytes, str]
+    codes: Ints
+    values: list[list[str]]
+
+    @classmethod
+    def read(cls, store: Store, snapshot: Snapshot) -> _Corpus:
+        units, digests = bytearray(), []
+        texts: dict[bytes, str] = {}
+        known: tuple[dict[str, int], ...] = tuple({} for _ in OWNERS)
+        codes = np.empty((len(OWNERS), snapshot.n_units), dtype=np.int32)
+        for at, unit in enumerate(unit_rows(store, snapshot)):
+            text = _input(unit)
+            digest = hashlib.sha256(text.encode()).digest()
+            texts.setdefault(digest, text)
+            digests.append(digest)
+            units += digest_of(unit.unit_id, PREFIXES["unit"])
+            of = unit.document
+            owners = (of.source_id, of.document_id, of.revision_id, of.modality)
+            codes[:, at] = [
+                by.setdefault(owner, len(by)) for by, owner in zip(known, owners, strict=True)
+            ]
+        return cls(bytes(units), digests, texts, codes, [list(by) for by in known])
+
+    def write(self, folder: Path, rows: Floats) -> None:
+        """Write everything but what is the encoder's own; ``rows`` has a vector a text."""
+        place = {digest: at for at, digest in enumerate(self.texts)}
+        shared: dict[bytes, int] = {}
+        of_text = [shared.setdefault(row.tobytes(), len(shared)) for row in rows]
+        columns = np.array([of_text[place[digest]] for digest in self.digests], dtype=np.int32)
+        kept = np.unique(np.array(of_text, dtype=np.intp), return_index=True)[1]
+        matrix = np.lib.format.open_memmap(
+            folder / MATRIX, mode="w+", dtype=np.float32, shape=(rows.shape[1], len(kept))
+        )
+        for start in range(0, len(kept), _COLUMNS_AT_ONCE):
+            some = slice(start, start + _COLUMNS_AT_ONCE)
+            matrix[:, some] = rows[kept[some]].T
+        matrix.flush()
+        np.save(folder / COLUMNS, columns, allow_pickle=False)
+        np.save(folder / OWNER_CODES, self.codes, allow_pickle=False)
+        (folder / OWNER_VALUES).write_text(json.dumps(self.values), encoding="utf-8")
+        (folder / UNITS).write_bytes(self.units)
+        (folder / DIGESTS).write_bytes(b"".join(self.digests))
+
+
+def _input(unit: UnitRow) -> str:
+    return f"{unit.above}\n{unit.text}" if unit.above else unit.text
+
+
+def _write_lsa(folder: Path, corpus: _Corpus, report: Progress) -> dict[str, Any]:
+    texts = list(corpus.texts.values())
+    encoder = fit_lsa(texts)
+    rows = np.empty((len(texts), encoder.dimensions), dtype=np.float32)
+    for place, vector in enumerate(encoder.encode(texts, "passage")):
+        rows[place] = vector
+        report(1)
+    encoder.save(folder)
+    corpus.write(folder, rows)
+    return {"dimensions": rows.shape[1], "scikit-learn": version("scikit-learn")}
