@@ -10,11 +10,14 @@ words the errors.
 from __future__ import annotations
 
 import gzip
+import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -35,6 +38,8 @@ from evalnb.gold.trec_columns import (
 from evalnb.limits import ID_BYTES
 
 _CHUNK = 1024 * 1024  # the columns of one chunk stay in the processor's cache
+_PART = 16 * _CHUNK  # what pays for a thread of its own
+MOST_PARTS = 4  # more threads wait for the memory, or for each other
 _NEWLINE, _DELETE = b"\n\x7f"
 _GZIP, _BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
 _ALLOWED = frozenset("\u200c\u200d\t\n ")  # beside printable text; see search.request.check_id
@@ -79,37 +84,104 @@ def scan_run(path: str | Path, judged: Judged, *, with_selves: bool = False) -> 
     Scan or None
         None if the file is anything but plain; read it strictly then.
     """
-    scanner = _Scanner(Scan(str(path)), judged, with_selves)
+    pairs = _JudgedPairs(judged)
     try:
-        with open(path, "rb") as file:
-            if file.peek(2).startswith(_GZIP):
-                with gzip.open(file) as unpacked:
-                    scanner.read(unpacked)
-            else:
-                scanner.read(file)
+        parts = _parts(path)
+        scanners = [_Scanner(Scan(str(path)), pairs, with_selves) for _ in parts]
+        with ThreadPoolExecutor(len(parts)) as pool:  # numpy works outside the interpreter's lock
+            list(pool.map(_Scanner.read_part, scanners, [path] * len(parts), parts))
+        return _joined([scanner.scan for scanner in scanners])
     except (Unusual, OSError, EOFError):
         return None
-    for places in scanner.scan.found.values():
+
+
+def _parts(path: str | Path) -> list[tuple[int, int]]:
+    """Divide a large file where a query begins; a packed one is one part."""
+    with open(path, "rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        packed = file.read(len(_GZIP)) == _GZIP
+        n = 1 if packed else min(os.cpu_count() or 1, MOST_PARTS, size // _PART)
+        borders = (_query_near(file, size * part // n) for part in range(1, n))
+        ends = sorted({0, size, *(border for border in borders if border)})
+    return list(pairwise(ends)) or [(0, 0)]
+
+
+def _query_near(file: BinaryIO, offset: int) -> int | None:
+    """Find where the first query after an offset begins; None if it is far."""
+    file.seek(offset)
+    lines = file.read(_CHUNK).splitlines(keepends=True)[:-1]
+    at = offset + len(lines[0]) if lines else offset  # the first line lacks its beginning
+    for before, line in pairwise(lines[1:]):
+        at += len(before)
+        if before.split(None, 1)[:1] != line.split(None, 1)[:1]:
+            return at
+    return None
+
+
+def _joined(scans: list[Scan]) -> Scan:
+    """Put the parts of a file together.
+
+    Raises
+    ------
+    Unusual
+        If a query has rows in several parts.
+    """
+    joined, *others = scans
+    for scan in others:
+        if joined.n_ranked.keys() & scan.n_ranked.keys():
+            raise Unusual
+        joined.n_ranked |= scan.n_ranked
+        joined.found |= scan.found
+        joined.self_ranks |= scan.self_ranks
+        joined.n_tied += scan.n_tied
+        joined.n_rank_contradictions += scan.n_rank_contradictions
+    for places in joined.found.values():
         places.sort()
-    return scanner.scan
+    return joined
 
 
-class _Scanner:
-    """Reads a stream, chunk after chunk, into a scan."""
+class _JudgedPairs:
+    """Which (query, document) pairs are judged, by their hashes."""
 
-    def __init__(self, scan: Scan, judged: Judged, with_selves: bool) -> None:
-        self.scan = scan
+    def __init__(self, judged: Judged) -> None:
         self.judged = judged
-        self.with_selves = with_selves
         pairs = [(q.encode(), d.encode()) for q, grades in judged.items() for d in grades]
         hashes = hash_texts([d for _, d in pairs]) ^ mix(hash_texts([q for q, _ in pairs]))
         self._hashes = np.sort(hashes)
         bits = min(max((64 * len(pairs)).bit_length(), 16), 24)
         self._shift = np.uint64(64 - bits)
-        self._maybe = np.zeros(1 << bits, np.bool_)
+        self._maybe = np.zeros(1 << bits, np.bool_)  # most rows are settled by one look
         self._maybe[hashes >> self._shift] = True
 
-    def read(self, stream: Any) -> None:
+    def rows(self, pairs: Words) -> Ints:
+        """Return the rows whose pair is judged."""
+        rows = np.flatnonzero(self._maybe[pairs >> self._shift])
+        places = np.searchsorted(self._hashes, pairs[rows])
+        known: Ints = rows[np.take(self._hashes, places, mode="clip") == pairs[rows]]
+        return known
+
+
+class _Scanner:
+    """Reads one part of a file, chunk after chunk."""
+
+    def __init__(self, scan: Scan, pairs: _JudgedPairs, with_selves: bool) -> None:
+        self.scan = scan
+        self.pairs = pairs
+        self.with_selves = with_selves
+
+    def read_part(self, path: str | Path, part: tuple[int, int]) -> None:
+        """Read the bytes from one offset up to another."""
+        begin, end = part
+        with open(path, "rb") as file:
+            if begin == 0 and file.peek(len(_GZIP)).startswith(_GZIP):
+                with gzip.open(file) as unpacked:
+                    self._read(unpacked, first=True)
+            else:
+                file.seek(begin)
+                self._read(_Part(file, end - begin), first=begin == 0)
+
+    def _read(self, stream: Any, *, first: bool) -> None:
         """Read whole rows; those of the last query wait, since it may go on."""
         # Freeing a large block once makes glibc keep the columns' memory instead of returning it to
         # the system, and having it cleared, for every chunk.
@@ -117,7 +189,7 @@ class _Scanner:
         del large
         buffer = bytearray(PAD + _CHUNK + PAD)
         end = PAD + _fill(stream, buffer, PAD)
-        if buffer.startswith(_BOM, PAD):
+        if first and buffer.startswith(_BOM, PAD):
             self.scan.notes = ("a leading byte order mark was dropped",)
             del buffer[PAD : PAD + len(_BOM)]
             end -= len(_BOM)
@@ -154,19 +226,32 @@ class _Scanner:
             rows.cut(int(borders[-1]))
             borders = borders[:-1]
         starts = np.concatenate(([0], borders))
-        queries = _Queries(rows, starts, hashes[starts], self.scan, self.judged)
+        queries = _Queries(rows, starts, hashes[starts], self.scan, self.pairs.judged)
         queries.read_rows()
-        queries.find(self._judged_rows(queries.pairs))
+        queries.find(self.pairs.rows(queries.pairs))
         if self.with_selves:
             queries.find_selves()
         return rows.n_bytes
 
-    def _judged_rows(self, pairs: Words) -> Ints:
-        """Return the rows whose document is judged for its query, by their hashes."""
-        rows = np.flatnonzero(self._maybe[pairs >> self._shift])
-        places = np.searchsorted(self._hashes, pairs[rows])
-        known: Ints = rows[np.take(self._hashes, places, mode="clip") == pairs[rows]]
-        return known
+
+class _Part:
+    """A stream that ends after some bytes of a file."""
+
+    def __init__(self, file: BinaryIO, n_bytes: int) -> None:
+        self._file = file
+        self._left = n_bytes
+
+    def readinto(self, view: memoryview) -> int:
+        """Fill a view as far as the part goes."""
+        n_read: int = self._file.readinto(view[: self._left])  # type: ignore[attr-defined]
+        self._left -= n_read
+        return n_read
+
+    def read(self, n_bytes: int) -> bytes:
+        """Read a few bytes."""
+        found = self._file.read(min(n_bytes, self._left))
+        self._left -= len(found)
+        return found
 
 
 def _fill(stream: Any, buffer: bytearray, begin: int) -> int:

@@ -43,9 +43,15 @@ def _check(path: Path, judged: Judged) -> None:
     assert scan == _strictly(path, judged)
 
 
-@pytest.fixture(params=[40, 200, 1 << 20], ids="chunk of {}".format)
+@pytest.fixture(
+    params=[(40, 1 << 30), (200, 30), (1 << 20, 1 << 24)], ids="{0[0]} of {0[1]}".format
+)
 def chunk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trec_scan, "_CHUNK", request.param)
+    """Read in small chunks, in small parts side by side, and as it is."""
+    chunk, part = request.param
+    monkeypatch.setattr(trec_scan, "_CHUNK", chunk)
+    monkeypatch.setattr(trec_scan, "_PART", part)
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
 
 
 JUDGED = {"q1": {"d1": 1, "d3": 0, "ghost": 1}, "q2": {"d1": 1}, "q9": {"x": 1}}
@@ -123,19 +129,28 @@ _ROWS = st.lists(
 )
 
 
+_GRADES = st.dictionaries(st.sampled_from(["d1", "d3", "x" * 9, "é", "q1"]), st.integers(0, 2))
+_SIZES = st.tuples(st.integers(20, 400), st.integers(20, 4000))
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(rows=_ROWS, judged=st.dictionaries(st.sampled_from(["q1", "q2", "q9"]), st.dictionaries(
-    st.sampled_from(["d1", "d3", "x" * 9, "é", "q1"]), st.integers(0, 2)), min_size=1),
-    size=st.integers(20, 400), grouped=st.booleans())  # fmt: skip
+@given(
+    rows=_ROWS,
+    judged=st.dictionaries(st.sampled_from(["q1", "q2", "q9"]), _GRADES, min_size=1),
+    sizes=_SIZES,
+    grouped=st.booleans(),
+)
 def test_random_files(
     rows: list[tuple[Any, ...]],
     judged: Judged,
-    size: int,
+    sizes: tuple[int, int],
     grouped: bool,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(trec_scan, "_CHUNK", size)
+    monkeypatch.setattr(trec_scan, "_CHUNK", sizes[0])
+    monkeypatch.setattr(trec_scan, "_PART", sizes[1])
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
     path = tmp_path / "a.run"
     if grouped:
         rows = sorted(rows, key=lambda row: str(row[0]))
@@ -161,3 +176,23 @@ def test_any_bytes(data: bytes) -> None:
             parse_run(file.name)
         except GoldError:
             assert scan is None or not scan.n_ranked
+
+
+def test_a_large_file_is_read_in_parts_that_begin_with_a_query(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trec_scan, "_PART", 2000)
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    path = tmp_path / "a.run"
+    rows = [f"q{q} Q0 d{d} {d} {99 - d} t\n" for q in range(40) for d in range(20)]
+    path.write_text("".join(rows))
+    parts = trec_scan._parts(path)
+    assert len(parts) == trec_scan.MOST_PARTS
+    assert parts[0][0] == 0
+    assert parts[-1][1] == path.stat().st_size
+    for begin, _ in parts:
+        assert path.read_bytes()[begin:].split(None, 3)[2] == b"d0"
+    judged = {f"q{q}": {"d3": 1, f"d{q % 20}": 1} for q in range(50)}
+    _check(path, judged)
+    path.write_text("".join([*rows, "q0 Q0 other 1 1 t\n"]))
+    assert scan_run(path, judged) is None
