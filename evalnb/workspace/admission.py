@@ -37,7 +37,7 @@ _WRITES = {
     "sources": "INSERT INTO sources VALUES (?, ?, ?)",
     "documents": "INSERT INTO documents VALUES (?, ?, ?, ?, ?)",
     "revisions": "INSERT INTO revisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    "extractions": "INSERT INTO extractions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+    "extractions": "INSERT INTO extractions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
     "identifiers": "INSERT OR IGNORE INTO identifiers VALUES (?, ?, ?, ?)",
     "newest": "UPDATE documents SET newest = ? WHERE document = ?",
     "attributes": "UPDATE revisions SET extraction = ?, language = ?, effective_from = ?, "
@@ -139,6 +139,7 @@ class _BatchWriter:
                 document.extractor,
                 document.modality,
                 len(document.text.encode()),
+                json.dumps(document.pages),
                 headings,
                 document.text,
             )

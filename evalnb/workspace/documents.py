@@ -32,6 +32,8 @@ class Extracted:
         Digest of what was read, which makes the revision.
     extractor
         Name and version of the reader, which makes the extraction.
+    pages
+        Where each page starts in the text, if it has pages.
     identifiers
         Names under which the whole document is looked up exactly.
     """
@@ -42,6 +44,7 @@ class Extracted:
     extractor: str
     title: str | None = None
     headings: tuple[Heading, ...] = ()
+    pages: tuple[int, ...] = ()
     identifiers: tuple[str, ...] = ()
     language: str | None = None
     effective_from: dt.date | None = None

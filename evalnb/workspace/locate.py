@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from evalnb.workspace.store import Store
 
 _HITS_SQL = """
     SELECT u.unit_id, e.extraction_id, u.start, u.end, u.heading, u.text_sha256, u.text,
-           s.source_id, d.document_id, r.revision_id, r.file_id, r.title, d.path
+           s.source_id, d.document_id, r.revision_id, r.file_id, r.title, d.path, e.pages
     FROM units u
     JOIN members m ON m.snapshot = ? AND m.extraction = u.extraction
     JOIN extractions e ON e.extraction = u.extraction
@@ -170,8 +171,12 @@ def located_units(
 
 def _located(row: tuple[Any, ...]) -> LocatedUnit:
     unit_id, extraction_id, start, end, heading, text_sha256, text, *document = row
-    source_id, document_id, revision_id, file_id, title, path = document
-    about = {"title": title, "heading": heading.replace("\n", " > ")}
+    source_id, document_id, revision_id, file_id, title, path, pages = document
+    about = {
+        "title": title,
+        "heading": heading.replace("\n", " > "),
+        "page": bisect_right(json.loads(pages), start),  # 0: it has no pages
+    }
     return LocatedUnit(
         ids=Identities.model_construct(
             source_id=source_id,

@@ -62,6 +62,7 @@ CREATE TABLE extractions (
     extractor TEXT NOT NULL,
     modality TEXT NOT NULL,
     payload_bytes INTEGER NOT NULL,
+    pages TEXT NOT NULL,
     headings TEXT NOT NULL,
     text TEXT NOT NULL
 );

@@ -9,7 +9,9 @@ from pathlib import Path, PurePosixPath
 
 from evalnb.workspace.admission import Outcome, admit
 from evalnb.workspace.documents import Extracted
+from evalnb.workspace.ingest.html import read_html
 from evalnb.workspace.ingest.markdown import read_markdown
+from evalnb.workspace.ingest.pdf import read_pdf
 from evalnb.workspace.ingest.plain import read_plain
 from evalnb.workspace.ingest.reading import (
     FoundFile,
@@ -22,6 +24,10 @@ from evalnb.workspace.ingest.records import read_records_file
 from evalnb.workspace.store import Store
 
 READERS: dict[str, Callable[[str, bytes], Extracted]] = {
+    ".htm": read_html,
+    ".html": read_html,
+    ".xhtml": read_html,
+    ".pdf": read_pdf,
     ".md": read_markdown,
     ".markdown": read_markdown,
 }
