@@ -111,7 +111,7 @@ def _read_path(root: Path, source_key: str) -> Iterator[Found]:
         elif item.path.name in CORPUS_NAMES:
             yield from read_records_file(item.path, source_key=source_key)
         elif item.name in names:
-            yield Skipped(item.name, "another file's path is the same once letters are composed")
+            yield Skipped(item.name, "another file has the same path once its letters are composed")
         else:
             names.add(item.name)
             yield _read_found(item, source_key)

@@ -1,0 +1,184 @@
+"""Folders may be hostile: what cannot be read is named, and everything else comes in."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from evalnb.errors import BadInputError, NotFoundError
+from evalnb.workspace.ingest import reading
+from evalnb.workspace.ingest.reading import FoundFile, Skipped, UnreadableError, read_file
+from evalnb.workspace.ingest.run import read_paths
+
+
+def outcome(*paths: Path) -> tuple[list[str], dict[str, str]]:
+    """Return the names that were read, and the reasons of those that were not."""
+    names, reasons = [], {}
+    for item in read_paths(paths, source_key="default"):
+        if isinstance(item, Skipped):
+            reasons[item.name] = item.reason
+        else:
+            names.append(item[1].path)
+    return names, reasons
+
+
+def test_a_folder_is_walked_in_name_order(tmp_path: Path) -> None:
+    for name in ("b.md", "a/z.txt", "a/b/c.html", "Makefile", "ş.txt"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("text")
+    names, reasons = outcome(tmp_path)
+    assert names == ["Makefile", "a/b/c.html", "a/z.txt", "b.md", "ş.txt"]
+    assert reasons == {}
+
+
+def test_a_single_file_has_its_own_name(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "report.txt").write_text("text")
+    assert outcome(tmp_path / "deep" / "report.txt")[0] == ["report.txt"]
+
+
+def test_what_is_skipped_is_named(tmp_path: Path) -> None:
+    (tmp_path / "good.txt").write_text("text")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "image.png").write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00")
+    (tmp_path / "latin.txt").write_bytes("şirket".encode("iso-8859-9"))
+    (tmp_path / "data.json").write_text("{}")
+    (tmp_path / "broken.pdf").write_bytes(b"%PDF")
+    (tmp_path / "link.txt").symlink_to(tmp_path / "good.txt")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    (tmp_path / "dangling.txt").symlink_to(tmp_path / "nowhere")
+    os.mkfifo(tmp_path / "pipe.txt")
+    with socket.socket(socket.AF_UNIX) as unix:
+        unix.bind(str(tmp_path / "socket.txt"))
+        names, reasons = outcome(tmp_path)
+    assert names == ["good.txt"]
+    assert reasons == {
+        ".git": "hidden",
+        "image.png": "binary, not text",
+        "latin.txt": "line 1: byte 0xfe (byte 1 of the line) is not valid UTF-8; save it as UTF-8",
+        "data.json": "data, not a document; name it to ingest records",
+        "broken.pdf": reasons["broken.pdf"],
+        "link.txt": "a link; name its target to ingest it",
+        "loop": "a link; name its target to ingest it",
+        "dangling.txt": "a link; name its target to ingest it",
+        "pipe.txt": "not a regular file",
+        "socket.txt": reasons["socket.txt"],  # the system's own words
+    }
+    assert reasons["broken.pdf"].startswith("damaged PDF")
+
+
+def test_utf16_that_says_so_is_read(tmp_path: Path) -> None:
+    (tmp_path / "notepad.txt").write_bytes("şirket".encode("utf-16"))
+    assert outcome(tmp_path)[0] == ["notepad.txt"]
+
+
+def test_names_that_are_no_text(tmp_path: Path) -> None:
+    os.mkdir(os.fsencode(tmp_path) + b"/\xff")
+    Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff/a.txt")).write_text("text")
+    (tmp_path / "new\nline.txt").write_text("text")
+    names, reasons = outcome(tmp_path)
+    assert names == []
+    assert len(reasons) == 2
+    assert all("its path cannot be a name" in reason for reason in reasons.values())
+
+
+def test_decomposed_names_are_composed(tmp_path: Path) -> None:
+    (tmp_path / "s\u0327.txt").write_text("one")
+    assert outcome(tmp_path) == (["ş.txt"], {})
+    (tmp_path / "ş.txt").write_text("two")
+    names, reasons = outcome(tmp_path)
+    assert names == ["ş.txt"]
+    assert list(reasons.values()) == [
+        "another file has the same path once its letters are composed"
+    ]
+
+
+def test_a_corpus_in_a_folder_is_read_as_records(tmp_path: Path) -> None:
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "d1", "title": "", "text": "one"}\n')
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q1", "text": "?"}\n')
+    names, reasons = outcome(tmp_path)
+    assert names == ["d1"]
+    assert list(reasons) == ["queries.jsonl"]
+
+
+def test_a_named_file_of_other_data_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "data.json"
+    path.write_text('{"name": "not a corpus"}')
+    with pytest.raises(BadInputError, match="name: unknown key"):
+        outcome(path)
+
+
+def test_what_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    with pytest.raises(NotFoundError, match="near it: docs"):
+        outcome(tmp_path / "doc")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read everything")
+def test_no_permission(tmp_path: Path) -> None:
+    (tmp_path / "shut").mkdir()
+    (tmp_path / "secret.txt").write_text("text")
+    (tmp_path / "secret.txt").chmod(0)
+    (tmp_path / "shut").chmod(0)
+    try:
+        _, reasons = outcome(tmp_path)
+    finally:
+        (tmp_path / "shut").chmod(0o700)
+    assert reasons == {
+        "secret.txt": "Permission denied",
+        "shut/": "unreadable folder: Permission denied",
+    }
+
+
+class TestReadFile:
+    def test_a_bound(self, tmp_path: Path) -> None:
+        path = tmp_path / "a"
+        path.write_bytes(b"12345")
+        assert read_file(path, bound=5) == b"12345"
+        with pytest.raises(UnreadableError, match="5 bytes are past the limit of 4"):
+            read_file(path, bound=4)
+
+    def test_a_file_that_vanished(self, tmp_path: Path) -> None:
+        with pytest.raises(UnreadableError, match="No such file"):
+            read_file(tmp_path / "gone")
+
+    def test_a_file_that_never_holds_still(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = tmp_path / "log"
+        path.write_bytes(b"line\n")
+        looked = os.fstat
+
+        def write_and_look(descriptor: int) -> os.stat_result:
+            with path.open("ab") as log:
+                log.write(b"line\n")
+            return looked(descriptor)
+
+        monkeypatch.setattr(reading.os, "fstat", write_and_look)
+        with pytest.raises(UnreadableError, match="it changed while it was read"):
+            read_file(path)
+
+    def test_a_file_that_changed_once(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = tmp_path / "log"
+        path.write_bytes(b"old")
+        looked, changes = os.fstat, iter([b"newer"])
+
+        def change_once(descriptor: int) -> os.stat_result:
+            before = looked(descriptor)
+            for content in changes:
+                path.write_bytes(content)
+            return before
+
+        monkeypatch.setattr(reading.os, "fstat", change_once)
+        assert read_file(path) == b"newer"
+
+
+def test_found_files_keep_their_place_on_the_disk(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").touch()
+    assert list(reading.find_files(tmp_path)) == [FoundFile(tmp_path / "a.txt", "a.txt")]
