@@ -9,7 +9,7 @@ from typing import Literal
 
 from evalnb.evaluation.frames import HitLabel, Labels, labels_of
 from evalnb.evaluation.report import CaseResult, EvaluationReport
-from evalnb.gold.cases import GoldCase
+from evalnb.gold.cases import ContentExpectation, GoldCase
 from evalnb.measures.content import match_content
 from evalnb.measures.judgements import ranking
 from evalnb.measures.scoring import ScoreRow
@@ -178,11 +178,8 @@ def _names(report: EvaluationReport) -> dict[str, str]:
 
 def describe_expected(case: GoldCase, names: Mapping[str, str]) -> Iterator[str]:
     """Say in words what a case expects; ids that have a name go by it."""
-    for entry in case.content:
-        phrases = " or ".join(f"“{phrase}”" for phrase in entry.content_contains)
-        parts = [f"document named like “{entry.document}”"] if entry.document else []
-        parts += [f"text with {phrases}"] if phrases else []
-        yield ", ".join(parts)
+    if case.content:
+        yield " — or — ".join(_content_in_words(entry) for entry in case.content)
     yield from _ids_in_words(case, names, forbidden=False)
     for span in case.spans:
         quote = f": “{span.quote}”" if span.quote else ""
@@ -191,6 +188,12 @@ def describe_expected(case: GoldCase, names: Mapping[str, str]) -> Iterator[str]
         yield f"path {' → '.join(path)}"
     if case.references:
         yield f"references {', '.join(case.references)}"
+
+
+def _content_in_words(entry: ContentExpectation) -> str:
+    phrases = " or ".join(f"“{phrase}”" for phrase in entry.content_contains)
+    parts = [f"document named like “{entry.document}”"] if entry.document else []
+    return ", ".join([*parts, *([f"text with {phrases}"] if phrases else [])])
 
 
 def _ids_in_words(case: GoldCase, names: Mapping[str, str], *, forbidden: bool) -> Iterator[str]:

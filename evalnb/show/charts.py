@@ -216,9 +216,8 @@ def _bars(changed: pd.DataFrame, measure: str) -> Figure:
     ax.axvline(0, color=INK, lw=1)
     ax.spines["left"].set_visible(False)
     ax.set_xlabel(f"difference in {measure}" if measure else "difference", parse_math=False)
-    if n:
-        name = _name(changed["candidate"].iloc[0])
-        figure.text(0.02, 1 - 0.08 / figure.get_figheight(), name, va="top", parse_math=False)
+    name = _name(changed["candidate"].iloc[0]) if n else ""
+    figure.text(0.02, 1 - 0.08 / figure.get_figheight(), name, va="top", parse_math=False)
     _pad_limits(ax, [0.0, *values])
     return figure
 
@@ -275,11 +274,11 @@ def plot_latency(latency: pd.DataFrame) -> Chart:
             ax.xaxis.set_major_formatter(FuncFormatter(lambda ms, _: f"{ms:g}"))
         ax.set_xlabel("time of a search (ms)")
         ax.grid(axis="x", color=GRID, lw=0.6)
-    words = [
+    words = "; ".join(
         f"{one_line(name)} from {format_ms(times[0])} to {format_ms(times[-1])}, n {len(times):,}"
         for name, times in groups[:ALT_ROWS]
-    ]
-    return Chart(figure, "Time of a search: " + ("; ".join(words) or "not recorded") + ".", latency)
+    )
+    return Chart(figure, f"Time of a search: {words or 'not recorded'}.", latency)
 
 
 def _curves(groups: Sequence[tuple[str, list[float]]]) -> tuple[Figure, Axes]:
@@ -388,7 +387,10 @@ def _pad_limits(ax: Axes, values: Sequence[object]) -> None:
     if numbers:
         low, high = min(numbers), max(numbers)
         margin = 0.08 * (high - low) or 0.05 * max(abs(high), 1)
-        ax.set_xlim(low - margin, high + margin)
+        if low >= 0 and high <= 1:  # a share ends at 1, with room for its mark
+            ax.set_xlim(max(low - margin, -0.02), min(high + margin, 1.02))
+        else:
+            ax.set_xlim(low - margin, high + margin)
 
 
 def _describe(title: str, panels: Panels, words: Callable[[Any], str]) -> str:

@@ -70,12 +70,17 @@ def comparison_html(comparison: ComparisonRecord) -> str:
 
 
 def verdict_words(found: Sequence[Finding]) -> tuple[list[str], str]:
-    """Word the findings, as lines of text and as cards; of very many, the first."""
-    shown, rest = found[:FINDINGS_SHOWN], found[FINDINGS_SHOWN:]
+    """Word the findings, as lines of text and as cards; of very many, the decided ones."""
+    told = found
+    if len(found) > FINDINGS_SHOWN:
+        told = [finding for finding in found if finding.verdict in {"better", "worse"}]
+    shown = told[:FINDINGS_SHOWN]
+    rest = [finding for finding in found if finding not in shown]
     lines = [_finding_text(finding) for finding in shown]
     cards = "".join(_finding_html(finding) for finding in shown)
     if rest:
-        lines.append(f"{plural(len(rest), 'more variant')} below: {_tally(rest)}.")
+        more = plural(len(rest), "more variant" if shown else "variant")
+        lines.append(f"{more} below: {_tally(rest)}.")
         cards += f'<li class="undecided"><p>{text_html(lines[-1])}</p></li>'
     return lines, f'<ul class="verdicts">{cards}</ul>'
 

@@ -122,7 +122,7 @@ def _facts_html(view: CaseView) -> str:
     case = view.case
     rows = [
         ("note", case.description),
-        ("expected", " — or — ".join(view.expected) if case.content else "; ".join(view.expected)),
+        ("expected", "; ".join(view.expected)),
         ("forbidden", "; ".join(view.forbidden)),
         ("identifiers", ", ".join(case.request.exact_identifiers)),
         ("restricted to", _restriction(view)),

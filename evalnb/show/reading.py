@@ -121,7 +121,8 @@ def reading_of(
 ) -> Reading:
     """Read a report that is at hand; as :func:`read_report`."""
     names = [variant.name for variant in report.variants]
-    chosen = baseline or report.request.baseline or (names[0] if names else "")
+    usual = report.request.baseline or (names[0] if len(names) > 1 else "")
+    chosen = baseline or usual
     if chosen and chosen not in names:
         raise NotFoundError(
             f"the baseline {chosen!r} is no variant", remedy=f"variants: {', '.join(names)}"

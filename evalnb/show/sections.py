@@ -325,9 +325,11 @@ def provenance(reading: Reading) -> Display:
 def _provenance(report: EvaluationReport) -> Iterator[tuple[str, str]]:
     dataset, request, observed = report.dataset, report.request, report.observed
     yield "data set", f"{dataset.id}, version {dataset.version_sha}, split {dataset.split}"
+    live = sorted(name for name, cut in report.cuts.items() if cut is None)
+    if live:
+        yield "asked live, not pinned", ", ".join(live)
     for name, cut in sorted(report.cuts.items()):
         if cut is None:
-            yield f"system {name}", "not pinned: it is asked live"
             continue
         indexes = "; ".join(f"{key} {digest}" for key, digest in sorted(cut.indexes.items()))
         yield f"system {name}", f"snapshot {cut.snapshot_id}" + (f"; {indexes}" if indexes else "")

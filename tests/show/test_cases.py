@@ -165,6 +165,23 @@ def test_expected_spans_and_matched_phrases_are_marked(make_report: MakeReport) 
     assert "".join(text for text, _ in excerpt.pieces) == hit.text
 
 
+def test_what_is_expected_is_said_in_words(make_report: MakeReport) -> None:
+    gold = GoldCase(
+        case_id="c",
+        split="development",
+        request={"query": "q"},
+        expected={"document_ids": ["doc_1"]},
+        document_relevance={"doc_1": 2, "doc_2": 1, "doc_3": 0},
+        content=[{"document": "guide", "content_contains": ["a", "b"]}, {"content_contains": "c"}],
+    )
+    named = Hit(rank=1, ids=Identities(document_id="doc_1"), document_name="The Guide")
+    assert one(make_report, gold, QueryResult(hits=(named,))).expected == (
+        "document named like “guide”, text with “a” or “b” — or — text with “c”",
+        "document The Guide (grade 2)",
+        "also graded: document doc_2 (grade 1)",
+    )
+
+
 @pytest.mark.parametrize(
     ("spans", "size", "marked", "before", "after"),
     [
