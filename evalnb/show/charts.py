@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 INK, PALE, GRID = "#1f2328", "#6e7781", "#d8dee4"
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-LINES = ("-", "--", "-.", ":")
 VERDICT_COLOURS = {"better": "#007A59", "worse": "#C24E00", "equivalent": "#0072B2"}
 VERDICT_MARKS = {"better": "^", "worse": "v", "equivalent": "s"}
 WIDTH = 4.0  # inches: 384 px, which a phone shows almost unscaled
@@ -94,7 +93,6 @@ class Chart:
         )
 
     def __str__(self) -> str:
-        """Return the description."""
         return self.alt
 
 
@@ -290,7 +288,7 @@ def _curves(groups: Sequence[tuple[str, list[float]]]) -> tuple[Figure, Axes]:
             shares,
             where="post",
             color=OKABE_ITO[at],
-            ls=LINES[at % len(LINES)],
+            ls=("-", "--", "-.", ":")[at % 4],
             lw=1.8,
             marker="|" if len(times) <= FEW_TIMES else "",
             label=_name(name),
@@ -370,8 +368,7 @@ def _label_row(ax: Axes, y: int, left: str, right: str, *, colour: str = INK) ->
 def _draw_interval(ax: Axes, y: int, low: object, high: object, colour: str) -> None:
     start, end = present(low), present(high)
     if start is not None and end is not None:
-        ax.plot([start, end], [y, y], "-", color=colour, lw=2, solid_capstyle="butt")
-        ax.plot([start, end], [y, y], "|", color=colour, ms=7, mew=1.5)
+        ax.plot([start, end], [y, y], "|-", color=colour, lw=2, ms=7, mew=1.5)
 
 
 def _finish_rows(ax: Axes, n: int, label: str) -> None:
