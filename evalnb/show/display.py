@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from evalnb.show.charts import Chart
 from evalnb.show.markup import text_html
 from evalnb.show.tables import label_measures
+from evalnb.show.text import visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,8 +44,8 @@ class Display:
         return self.block()
 
     def __str__(self) -> str:
-        """Return the display as plain text."""
-        return self.text
+        """Return the display as plain text, safe for a terminal."""
+        return visible(self.text)
 
 
 def facts_html(facts: Iterable[tuple[str, str]]) -> str:

@@ -25,7 +25,7 @@ from evalnb.show.numbers import (
     format_value,
     present,
 )
-from evalnb.show.text import cell_width, one_line, pad
+from evalnb.show.text import cell_width, one_line, pad, visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -265,7 +265,7 @@ def report_text(report: EvaluationReport) -> str:
     notices = [f"{'! ' * notice.alarm}{notice.text}" for notice in notices_of(report)]
     measured, silent = split_measured(reading.means)
     table = format_table(means_table(measured)) if len(measured) else "Nothing was measured."
-    return "\n".join([table, *filter(None, [silent]), *notices])
+    return visible("\n".join([table, *filter(None, [silent]), *notices]))
 
 
 def comparison_text(comparison: ComparisonRecord) -> str:
@@ -275,13 +275,12 @@ def comparison_text(comparison: ComparisonRecord) -> str:
 
     lines, _ = verdict_words(findings_of(comparison))
     changed = changes_table(comparison, limit=10)
-    return "\n\n".join(
-        [
-            "\n".join(lines) or "Nothing could be compared.",
-            differences_text(comparison),
-            f"{changed.caption}\n{format_table(changed)}" if changed.rows else "No case changed.",
-        ]
-    )
+    parts = [
+        "\n".join(lines) or "Nothing could be compared.",
+        differences_text(comparison),
+        f"{changed.caption}\n{format_table(changed)}" if changed.rows else "No case changed.",
+    ]
+    return visible("\n\n".join(parts))
 
 
 def eval_retrieval_text(report: EvaluationReport) -> str:

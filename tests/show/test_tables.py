@@ -182,6 +182,14 @@ def test_a_comparison_says_verdicts_first(report: EvaluationReport) -> None:
     assert len(table.rows) == len(comparison.frame)
 
 
+def test_a_terminal_is_told_nothing_it_would_obey(make_report: MakeReport) -> None:
+    failed = CapabilityError("\x1b[2Jgone \u202ebackwards")
+    report = legs(make_report, {"semantic": [failed] * 3, "keyword": [[]] * 3})
+    text = report_text(report)
+    assert "\\u001b[2Jgone \\u202ebackwards" in text
+    assert text.replace("\n", "").isprintable()
+
+
 def test_notes_that_rows_share_are_said_once() -> None:
     frame = pd.DataFrame(
         {
