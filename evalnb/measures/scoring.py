@@ -35,7 +35,15 @@ from evalnb.search.request import Finite, Record
 from evalnb.search.result import Hit, Kind, QueryResult
 from evalnb.search.system import Extraction
 
-__all__ = ["Column", "ScoreRow", "ScoringPlan", "Status", "plan_scoring", "score_result"]
+__all__ = [
+    "Column",
+    "ScoreRow",
+    "ScoringPlan",
+    "Status",
+    "duplicates_dropped",
+    "plan_scoring",
+    "score_result",
+]
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _EMPTY = Placed(0, (), (), ())
@@ -190,6 +198,12 @@ def score_result(
             score = failed
         rows.append(_row(column.name, k, column.kind, score))
     return tuple(rows)
+
+
+def duplicates_dropped(result: QueryResult, plan: ScoringPlan) -> int:
+    """Count the later occurrences of an id that the plan's rankings leave out; the most of them."""
+    dropped = (ranking(result, kind).duplicates_dropped for kind in plan.kinds)
+    return max(dropped, default=0)
 
 
 @lru_cache(maxsize=4096)  # a few values make most rows, and a row is immutable

@@ -8,7 +8,12 @@ import pytest
 
 from evalnb.errors import BadInputError, GoldError, UnknownMeasureError
 from evalnb.gold.cases import ContentExpectation, GoldCase, GoldSpan, LabelledIds
-from evalnb.measures.scoring import ScoreRow, plan_scoring, score_result
+from evalnb.measures.scoring import (
+    ScoreRow,
+    duplicates_dropped,
+    plan_scoring,
+    score_result,
+)
 from evalnb.search.request import QueryRequest
 from evalnb.search.result import Candidates, Hit, Identities, QueryResult, Span
 from evalnb.search.system import Extraction
@@ -258,3 +263,10 @@ def test_the_judgements_of_a_case_are_collected_once_and_belong_to_it() -> None:
     assert plan.judged(case, "document", None) is plan.judged(case, "document", None)
     other = _case(expected=LabelledIds(document_ids=("x",)))
     assert plan.judged(other, "document", None).targets() == {"x"}
+
+
+def test_dropped_duplicates_are_counted_for_the_ranked_kind() -> None:
+    result = _hits(*({"document_id": key, "source_id": "s"} for key in ("a", "a", "b", "a")))
+    assert duplicates_dropped(result, plan_scoring([_case(**DOCUMENTS)], ["RR"])) == 2
+    assert duplicates_dropped(result, plan_scoring([_case()], ["RR"])) == 0
+    assert duplicates_dropped(QueryResult(), plan_scoring([_case(**DOCUMENTS)], ["RR"])) == 0
