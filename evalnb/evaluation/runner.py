@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing
@@ -13,6 +14,7 @@ from evalnb.errors import EvalnbError, InvalidatedError, SearchTimeoutError
 from evalnb.evaluation.admission import Admission, Job, admit
 from evalnb.evaluation.aggregates import aggregate
 from evalnb.evaluation.canonical import digest
+from evalnb.evaluation.doubts import doubts
 from evalnb.evaluation.integrity import CorpusCheck, HydrationBudget
 from evalnb.evaluation.journal import Finished, Journal
 from evalnb.evaluation.machine import git_revision, hardware, versions
@@ -29,7 +31,7 @@ from evalnb.evaluation.report import (
 from evalnb.evaluation.request import EvaluationRequest
 from evalnb.gold.cases import GoldDataset
 from evalnb.limits import Limits, check_limit
-from evalnb.measures.scoring import ScoreRow, score_result
+from evalnb.measures.scoring import ScoreRow, duplicates_dropped, score_result
 from evalnb.search.calling import TimedCaller
 from evalnb.search.request import Scope
 from evalnb.search.result import QueryResult
@@ -42,6 +44,7 @@ from evalnb.search.system import (
 )
 
 Progress = Callable[[int, int], None]
+_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}")  # would make equal failures differ
 REASON_LENGTH = 500  # an exception may quote a whole page; the head says what went wrong
 
 
@@ -235,6 +238,7 @@ class _Run:
                 controls=job.controls,
                 result=result,
                 candidates={},
+                duplicates_dropped=duplicates_dropped(result, self.admission.plan),
                 scores=scores,
             ),
             latency,
@@ -304,7 +308,7 @@ class _Run:
             ids=ids,
             aggregates=aggregate(self.admission.cases, results),
             integrity=_integrity(results),
-            notes=self._notes(),
+            notes=self._notes(results),
             versions=versions(),
             observed=Observed(
                 started_at=_timestamp(self.started),
@@ -329,8 +333,8 @@ class _Run:
                 identity=self.admission.capabilities[variant.system].identity,
             )
 
-    def _notes(self) -> tuple[str, ...]:
-        notes = []
+    def _notes(self, results: tuple[CaseResult, ...]) -> tuple[str, ...]:
+        notes = list(doubts(self.admission.cases, results))
         if not self.gold.has_families:
             notes.append("No family is named: every case is treated as independent.")
         if any(case.content for case in self.admission.cases) and self.checks:
@@ -342,7 +346,7 @@ class _Run:
 
 
 def _unavailable(reason: str) -> QueryResult:
-    line = " ".join(reason.split())
+    line = _ADDRESS.sub("0x...", " ".join(reason.split()))
     if len(line) > REASON_LENGTH:
         line = line[: REASON_LENGTH - 3] + "..."
     return QueryResult(status="unavailable", reason=line.encode(errors="replace").decode())

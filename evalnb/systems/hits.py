@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from itertools import islice
 from numbers import Real
 from operator import index
@@ -56,7 +56,10 @@ def parse_hits(returned: object, *, limit: int, numbered: bool = True) -> QueryR
         return returned.model_copy(update={"hits": kept, "n_returned": len(returned.hits)})
     if returned is None:
         raise SearchFailedError("the function returned None; return [] when nothing is found")
-    if isinstance(returned, (str, bytes, Mapping)) or not isinstance(returned, Iterable):
+    if hasattr(returned, "to_dict") and hasattr(returned, "columns"):
+        returned = returned.to_dict("records")  # a data frame iterates over its column names
+    unordered = isinstance(returned, (str, bytes, Mapping, Set))
+    if unordered or not isinstance(returned, Iterable):
         raise SearchFailedError(
             f"the function returned {_shown(returned)}; a list of results is expected, best first"
         )
@@ -97,7 +100,7 @@ def _hit(rank: int, parsed: _Parsed, unit: str | None) -> Hit:
 
 class _Parsed(NamedTuple):
     key: str
-    document: str
+    document: str | None
     name: str
     own_id: bool = True
     text: str | None = None
@@ -160,11 +163,13 @@ def _parse_fields(get: Callable[[str], Any], rank: int, item: object) -> _Parsed
             f"result {rank} is {_shown(item)} without an id or a text",
             remedy="return ids, (id, score), (id, text), or items with id and text",
         )
+    owner = key if document is None else document
     key = _id(key, rank) if key is not None else f"sha256:{_sha256(_text(text or '', rank))[:16]}"
     score = get("score")
     return _Parsed(
         key=key,
-        document=key if document is None else _id(document, rank),
+        # A text without any id is known by its digest, but nobody knows its document.
+        document=None if owner is None else _id(owner, rank),
         own_id=own is not None,
         text=None if text is None else _text(text, rank),
         score=None if score is None else _score(score, rank),

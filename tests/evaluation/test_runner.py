@@ -342,3 +342,20 @@ def test_a_label_may_be_a_documents_name():
         [1, False, True],
     ]
     assert report.record.results[0].result.hits[0].ids.document_id == "k1"
+
+
+def test_ids_that_never_meet_are_said_to_be_doubtful():
+    report = evaluate(GOLD, {"other": lambda q: ["A.md"], "good": good})
+    [note] = [note for note in report.record.notes if note.startswith("other")]
+    assert note == (
+        "other: no labelled document came back in 2 of 2 searches. Do the ids agree? The gold says "
+        "'a', the system returned 'A.md'."
+    )
+
+
+def test_equal_failures_read_alike():
+    def failing(query):
+        raise RuntimeError(f"no route for {object()}")
+
+    reasons = {r.result.reason for r in evaluate(GOLD, {"v": failing}).record.results}
+    assert reasons == {"SEARCH_FAILED: RuntimeError: no route for <object object at 0x...>"}

@@ -9,6 +9,7 @@ from collections import namedtuple
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from evalnb.errors import BadInputError, CapabilityError, SearchFailedError
@@ -126,6 +127,13 @@ def test_a_text_without_an_id_is_known_by_its_digest():
     first, second = (parse_hits([{"text": "same"}], limit=1).hits[0] for _ in range(2))
     assert first.ids.unit_id == second.ids.unit_id
     assert first.ids.unit_id.startswith("sha256:")
+    assert first.ids.document_id is None
+
+
+def test_a_data_frame_is_read_by_its_rows():
+    frame = pd.DataFrame({"id": ["a", "b"], "score": [2.0, 1.0]})
+    hits = parse_hits(frame, limit=10).hits
+    assert [(hit.ids.document_id, hit.score) for hit in hits] == [("a", 2.0), ("b", 1.0)]
 
 
 def test_a_ready_result_passes_and_is_cut():
@@ -144,6 +152,7 @@ Pair = namedtuple("Pair", "id score")
         ("abc", "str 'abc'"),
         (b"abc", "bytes"),
         ({"a": 1.0}, "dict"),
+        ({"a"}, "set"),
         (3, "int 3"),
         ([None], "result 1 is NoneType"),
         ([True], "result 1 is bool"),
