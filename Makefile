@@ -2,7 +2,7 @@
 # The environment is .venv, built by uv where it is installed, else by venv and pip.
 
 PYTHON ?= python3
-PYTEST_ARGS ?= -n 2
+PYTEST_ARGS ?= -n 2 --dist worksteal
 
 PY := .venv/bin/python
 UV := $(shell command -v uv 2>/dev/null)
