@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evalnb.api import compare, evaluate
 from evalnb.errors import GoldError, NotEvaluatedError
 from evalnb.evaluation.runfiles import RunScores, score_run
 from evalnb.gold.cases import ContentExpectation, GoldCase, LabelledIds
-from evalnb.gold.trec import parse_qrels, parse_run, rank_documents
+from evalnb.gold.trec import Qrels, parse_qrels, parse_run, qrels_to_gold, rank_documents
 from evalnb.measures.content import match_content
 from evalnb.measures.scoring import plan_scoring, score_result
 from evalnb.search.request import QueryRequest
@@ -253,6 +254,17 @@ def test_r21_a_repeated_id_keeps_its_first_place() -> None:
     assert found == {"Success@1": 1.0, "RR": 1.0, "AP": 1.0, "nDCG@10": 1.0, "P@2": 0.5}
     twice = {"expected": LabelledIds(document_ids=("id1", "id1"))}
     assert set(_live(twice, _documents("id1"), "R@5", "AP", "nDCG@5").values()) == {1.0}
+    gold = qrels_to_gold(Qrels("q", {"q1": {"id1": 1}}))
+    report = evaluate(gold, {"fused": lambda query: ["id1", "id1", "id2"]})
+    assert report.record.results[0].duplicates_dropped == 1
+
+
+def test_d18_identical_systems_differ_by_nothing() -> None:
+    gold = qrels_to_gold(Qrels("q", {f"q{n}": {"a": 1} for n in range(8)}))
+    report = evaluate(gold, {name: lambda query: ["b", "a"] for name in ("one", "two")})
+    frame = compare(report, baseline="one").frame()
+    for column, value in (("diff", 0.0), ("p_value", 1.0), ("wins", 0), ("losses", 0), ("ties", 8)):
+        assert set(frame[column]) == {value}, column
 
 
 def test_r35_composed_letters_and_ligatures_match_and_spans_are_the_originals() -> None:
