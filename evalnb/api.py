@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -85,7 +85,9 @@ class Report:
         """Write one HTML file with the comparison and every case; it opens offline."""
         from evalnb.show.html import write_report_html
 
-        return write_report_html(self.record, Path(path), baseline=baseline)
+        target = Path(path)
+        target = target / "report.html" if target.is_dir() else target
+        return write_report_html(self.record, target, baseline=baseline)
 
     def _repr_html_(self) -> str:
         from evalnb.show.sections import report_html
@@ -142,7 +144,7 @@ def evaluate(
     systems: Mapping[str, Searcher] | Searcher,
     *,
     limit: int = 10,
-    measures: list[str] | tuple[str, ...] | None = None,
+    measures: Sequence[str] | None = None,
     split: Literal["development", "test"] = "development",
     seed: int = 0,
     repetitions: int = 1,
@@ -182,22 +184,24 @@ def evaluate(
     NotEvaluatedError
         If a system lacks a capability or its pinned state changed.
     """
+    from evalnb.evaluation.progress import progress_bar
     from evalnb.evaluation.request import EvaluationRequest
     from evalnb.evaluation.runner import run_evaluation
 
     dataset = gold if isinstance(gold, GoldDataset) else load_gold(gold)
     found, variants = _variants(systems)
-    request = EvaluationRequest(
-        split=split,
-        variants=variants,
-        measures=None if measures is None else tuple(measures),
-        limit=limit,
-        seed=seed,
-        repetitions=repetitions,
-        timeout_s=None if timeout_s is None else float(timeout_s),
-        deadline_s=None if deadline_s is None else float(deadline_s),
-        allow_unavailable=allow_unavailable,
-    )
+    with _explained():
+        request = EvaluationRequest(
+            split=split,
+            variants=variants,
+            measures=_names(measures),
+            limit=limit,
+            seed=seed,
+            repetitions=repetitions,
+            timeout_s=None if timeout_s is None else float(timeout_s),
+            deadline_s=None if deadline_s is None else float(deadline_s),
+            allow_unavailable=allow_unavailable,
+        )
     journal = None if cache is None else Path(cache) / "journal.jsonl"
     with progress_bar() as progress:
         record = run_evaluation(
@@ -207,10 +211,10 @@ def evaluate(
 
 
 def compare(
-    report: Report,
-    *others: Report,
+    report: Report | str | Path,
+    *others: Report | str | Path,
     baseline: str,
-    measures: list[str] | tuple[str, ...] | None = None,
+    measures: Sequence[str] | None = None,
     margin: float | None = None,
     alpha: float = 0.05,
     seed: int = 0,
@@ -220,8 +224,8 @@ def compare(
     Parameters
     ----------
     report, others
-        One report, or several over the same cases; a variant name that several reports share is
-        told apart as ``name (2)``.
+        One report, or several over the same cases, at hand or by path; a variant name that
+        several reports share is told apart as ``name (2)``.
     baseline
         Name of the variant that the others are compared with.
     measures
@@ -236,27 +240,31 @@ def compare(
     NotFoundError
         If the baseline is no variant.
     """
+    from dataclasses import replace
+
     from evalnb.comparison.paired import compare_frames
     from evalnb.evaluation.frames import joined_scores_frame
+    from evalnb.evaluation.report import differing
 
-    records = [report.record, *(other.record for other in others)]
-    chosen = measures or list(dict.fromkeys(m for record in records for m in record.compared))
-    return Comparison(
-        compare_frames(
-            joined_scores_frame(records),
-            baseline=baseline,
-            measures=tuple(chosen),
-            margin=margin,
-            alpha=alpha,
-            seed=seed,
-        )
+    records = [_report(given).record for given in (report, *others)]
+    chosen = _names(measures) or list(
+        dict.fromkeys(m for record in records for m in record.compared)
     )
+    found = compare_frames(
+        joined_scores_frame(records),
+        baseline=baseline,
+        measures=chosen,
+        margin=margin,
+        alpha=alpha,
+        seed=seed,
+    )
+    return Comparison(replace(found, notes=(*found.notes, *differing(records))))
 
 
 def score(
     qrels: str | Path | Mapping[str, Mapping[str, int]],
     run: str | Path | Mapping[str, Mapping[str, float]],
-    measures: list[str] | tuple[str, ...] | None = None,
+    measures: Sequence[str] | None = None,
 ) -> pd.DataFrame:
     """Score one run against judgements, both TREC files or dicts of dicts.
 
@@ -295,6 +303,11 @@ def fused(
     """
     from evalnb.systems.composed import ComposedSystem
 
+    if not isinstance(channels, Mapping):
+        raise BadInputError(
+            f"channels is a {type(channels).__name__}, and channels need names",
+            remedy='pass {"keyword": function, "semantic": function}',
+        )
     return ComposedSystem(channels, rerank=rerank, k=k, weights=weights, candidates=candidates)
 
 
@@ -327,37 +340,61 @@ def load_report(path: str | Path) -> Report:
     return Report(load_report_record(Path(path)))
 
 
+def _report(given: Report | str | Path) -> Report:
+    if isinstance(given, str | Path):
+        return load_report(given)
+    if not isinstance(given, Report):
+        raise BadInputError(
+            f"expected a report, found {type(given).__name__}",
+            remedy="pass what evalnb.evaluate returned, or the path of a saved report",
+        )
+    return given
+
+
+def _names(measures: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Take one name for a list of one."""
+    if measures is None:
+        return None
+    return (measures,) if isinstance(measures, str) else tuple(measures)
+
+
+@contextmanager
+def _explained(who: str = "") -> Iterator[None]:
+    """Turn a record's refusal into one sentence."""
+    from pydantic import ValidationError
+
+    from evalnb.gold.strict_json import describe_validation_error
+
+    try:
+        yield
+    except ValidationError as error:
+        raise BadInputError(describe_validation_error(error), where=who or None) from None
+
+
 def _variants(
     systems: Mapping[str, Searcher] | Searcher,
 ) -> tuple[dict[str, SearchSystem], tuple[Variant, ...]]:
-    from pydantic import ValidationError
-
     from evalnb.evaluation.request import Variant
     from evalnb.search.request import Overrides
 
     if not isinstance(systems, Mapping):
+        if isinstance(systems, list | tuple | set):
+            raise BadInputError(
+                f"systems is a {type(systems).__name__}, and variants need names",
+                remedy='pass {"name": function, "other name": function}',
+            )
         systems = {getattr(systems, "__name__", type(systems).__name__): systems}
     if not systems:
         raise BadInputError("no system is given", remedy='pass {"name": function}')
     found: dict[str, SearchSystem] = {}
-    names: dict[int, str] = {}
+    owners: dict[int, str] = {}
     variants = []
     for name, given in systems.items():
         searcher, overrides = given if isinstance(given, tuple) else (given, {})
-        try:
-            chosen = (
-                overrides
-                if isinstance(overrides, Overrides)
-                else Overrides.model_validate(overrides)
-            )
-            owner = names.setdefault(id(searcher), str(name))
-            variants.append(Variant(name=name, system=owner, overrides=Overrides(**dict(chosen))))
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            field = ".".join(str(part) for part in first["loc"])
-            raise BadInputError(
-                f"variant {name!r}: {field}: {first['msg']}, found {first['input']!r}"
-            ) from None
+        with _explained(f"variant {name!r}"):
+            chosen = Overrides.model_validate(overrides)
+            owner = owners.setdefault(id(searcher), str(name))
+            variants.append(Variant(name=name, system=owner, overrides=chosen))
         if owner not in found:
             found[owner] = as_system(searcher)
     return found, tuple(variants)
@@ -373,25 +410,3 @@ def as_system(searcher: Searcher) -> SearchSystem:
         ready: SearchSystem = searcher
         return ready
     return system(searcher)
-
-
-class progress_bar:  # noqa: N801  # used as a verb
-    """A tqdm bar that shows only where somebody looks, and only for work of over a second."""
-
-    def __enter__(self) -> Callable[[int, int], None] | None:
-        self._bar: Any = None
-        if not (sys.stderr.isatty() or "ipykernel" in sys.modules):
-            return None
-
-        def progress(done: int, total: int) -> None:
-            if self._bar is None:
-                from tqdm.auto import tqdm
-
-                self._bar = tqdm(total=total, unit="search", delay=1, leave=False)
-            self._bar.update(done - self._bar.n)
-
-        return progress
-
-    def __exit__(self, *failure: object) -> None:
-        if self._bar is not None:
-            self._bar.close()

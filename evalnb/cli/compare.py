@@ -50,6 +50,8 @@ def compare(
         )
     else:
         show(str(compared))
+    if not compared.frame()["n"].any():
+        raise typer.Exit(3)  # nothing could be compared, as the text says
 
 
 def report(
@@ -69,9 +71,20 @@ def report(
         raise BadInputError(
             f"no report notebook named {unknown[0]!r}", remedy=f"there are {', '.join(NOTEBOOKS)}"
         )
+    if baseline:
+        for path in reports:
+            _check_baseline(path, baseline)
     for path in reports:
         # Several reports get a folder each, named after their own.
         name = path.name if path.is_dir() else path.stem
         folder = out if len(reports) == 1 else out / safe_file_name(name)
         for written in build_report_folder(path, folder, notebooks=chosen, baseline=baseline):
             show(str(written))
+
+
+def _check_baseline(path: Path, baseline: str) -> None:
+    """Refuse a baseline that is no variant before a kernel starts."""
+    from evalnb.evaluation.report import load_report_record
+    from evalnb.show.reading import reading_of
+
+    reading_of(load_report_record(path), baseline=baseline)

@@ -14,12 +14,22 @@ from evalnb.cli.output import note, print_json, show
 from evalnb.errors import BadInputError, NotFoundError
 
 if TYPE_CHECKING:
-    from evalnb.api import Report
+    from evalnb.api import Comparison, Report
     from evalnb.evaluation.request import EvaluationRequest
     from evalnb.gold.cases import GoldDataset
     from evalnb.search.request import Scope
     from evalnb.search.system import SearchSystem
 
+# What a report folder holds besides report.json, all of it made from that.
+DERIVED = (
+    "scores.csv",
+    "comparison.csv",
+    *(
+        f"{name}.{ending}"
+        for name in ("variant_report", "case_drilldown")
+        for ending in ("html", "ipynb")
+    ),
+)
 MODES = ("semantic", "keyword", "hybrid", "hybrid_rerank")
 
 MaxSearches = Annotated[
@@ -232,7 +242,8 @@ def run(
     """Evaluate with a progress bar; with ``out``, keep a journal there to go on from."""
     from dataclasses import replace
 
-    from evalnb.api import Report, progress_bar
+    from evalnb.api import Report
+    from evalnb.evaluation.progress import progress_bar
     from evalnb.evaluation.runner import run_evaluation
     from evalnb.limits import Limits
 
@@ -259,29 +270,44 @@ def finish(report: Report, *, out: Path | None, notebooks: bool, as_json: bool) 
     """Write the folder, print the result, and leave with its exit status."""
     from evalnb.show.tables import report_text
 
-    paths = {} if out is None else write_folder(report, out, notebooks=notebooks)
+    comparison = _comparison(report)
+    paths = {} if out is None else write_folder(report, comparison, out, notebooks=notebooks)
     if as_json:
         print_json(_summary(report, paths=paths))
     else:
         show(report_text(report.record))
+        if comparison is not None:
+            show("\n" + str(comparison))
         for path in paths.values():
             show(str(path))
     raise typer.Exit(_status(report, any_variant=False))
 
 
-def write_folder(report: Report, out: Path, *, notebooks: bool) -> dict[str, Path]:
-    """Write a report folder: report.json, both tables, and the notebooks with their HTML."""
+def _comparison(report: Report) -> Comparison | None:
     from evalnb.api import compare
+
+    record = report.record
+    if len(record.variants) == 1:
+        return None
+    return compare(report, baseline=record.request.baseline or record.variants[0].name)
+
+
+def write_folder(
+    report: Report, comparison: Comparison | None, out: Path, *, notebooks: bool
+) -> dict[str, Path]:
+    """Write a report folder: report.json, both tables, and the notebooks with their HTML.
+
+    What an earlier report left there goes first: a page must never stand beside the figures of
+    another run.
+    """
     from evalnb.show.notebooks import build_report_folder
     from evalnb.show.tables import write_csv
 
-    out.mkdir(parents=True, exist_ok=True)
     paths = {"report": report.save(out / "report.json")}
+    for name in DERIVED:
+        (out / name).unlink(missing_ok=True)
     paths["scores"] = write_csv(report.frame(), out / "scores.csv")
-    record = report.record
-    if len(record.variants) > 1:
-        baseline = record.request.baseline or record.variants[0].name
-        comparison = compare(report, baseline=baseline)
+    if comparison is not None:
         paths["comparison"] = comparison.save(out / "comparison.csv")
     if notebooks:
         for path in build_report_folder(paths["report"], out):

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from evalnb.errors import BadInputError, EvalnbError, NotFoundError
+from evalnb.errors import BadInputError, EvalnbError, GoldError, NotFoundError
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -110,7 +110,10 @@ def parse_record(model: type[Model], value: Any, *, where: str) -> Model:
 
     from evalnb.gold.strict_json import load_strict
 
-    return load_strict(model, json.dumps(value).encode(), where=where)
+    try:
+        return load_strict(model, json.dumps(value).encode(), where=where)
+    except GoldError as error:  # strict JSON is gold's; what is wrong here is no gold
+        raise BadInputError(error.message, where=error.where, remedy=error.remedy) from None
 
 
 def find_callable(name: str, folder: Path) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -222,3 +223,16 @@ def _why_unreadable(content: bytes, error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     field = ".".join(str(part) for part in first["loc"])
     return f"field {field}: {first['msg']}"
+
+
+def differing(reports: Sequence[EvaluationReport]) -> Iterator[str]:
+    """Say what several reports do not share: the gold version, the split, a system's cut."""
+    first = reports[0]
+    for other in reports[1:]:
+        for name in ("version_sha", "split"):
+            one, two = getattr(first.dataset, name), getattr(other.dataset, name)
+            if one != two:
+                yield f"the reports differ in {name} of the gold: {one[:12]} and {two[:12]}"
+        for system in sorted(first.cuts.keys() & other.cuts.keys()):
+            if first.cuts[system] != other.cuts[system]:
+                yield f"the reports searched different states of {system!r}"

@@ -264,7 +264,7 @@ class _Run:
                 )
         except EvalnbError as error:
             return _unavailable(f"{error.code}: {error}"), None
-        except Exception as error:  # a user's function may raise anything
+        except (Exception, SystemExit) as error:  # a user's function may raise anything
             return _unavailable(f"SEARCH_FAILED: {type(error).__name__}: {error}"), None
         return result, (time.perf_counter() - began) * 1000
 

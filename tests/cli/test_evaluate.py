@@ -138,6 +138,15 @@ def test_a_function_is_evaluated_into_a_folder(run, place):
     assert not (place / "out" / "journal.jsonl").exists()
 
 
+def test_a_second_report_leaves_nothing_of_the_first(run, place):
+    chosen = variants_file(place, "search", "reverse")
+    done = run(*EVALUATE, *chosen, "--out", "out", "--no-notebooks")
+    assert "reverse against search" in done.stdout  # the verdict, in words
+    (place / "out" / "variant_report.html").write_text("of the first")
+    run(*EVALUATE, "--system", "mine:search", "--out", "out", "--no-notebooks")
+    assert sorted(p.name for p in (place / "out").iterdir()) == ["report.json", "scores.csv"]
+
+
 def variants_file(place, *names, systems=None):
     file = {
         "format": "evalnb-variants@1",
@@ -162,6 +171,8 @@ def test_variants_across_systems_and_their_comparison(run, place):
     verdicts = {(row["candidate"], row["measure"]): row["verdict"] for row in rows}
     assert verdicts["reverse", "RR@10"] == "unresolvable"
     assert verdicts["broken", "RR@10"] == "undecided"
+    assert run("compare", "out", "--baseline", "broken").returncode == 3  # nothing to compare
+    assert run("report", "out", "--out", "r", "--baseline", "nobody").returncode == 2
     missing = run("compare", "out", "--baseline", "nobody")
     assert missing.returncode == 2
     assert "search" in missing.stderr

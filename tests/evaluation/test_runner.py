@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import time
 
 import pytest
 
-from evalnb.api import Limits, evaluate, load_report, system
+from evalnb.api import Limits, compare, evaluate, load_report, system
 from evalnb.errors import (
     BadInputError,
     CapabilityError,
@@ -151,6 +152,12 @@ def test_artifacts_past_their_bound_are_refused_not_cut():
         ({"systems": {"x": (good, {"channels": ["structural_graph"]})}}, BadInputError, "graph"),
         ({"systems": {"x": (good, {"exact_only": True})}}, BadInputError, "exact_identifiers"),
         ({"systems": {"x": "missing.run"}}, NotFoundError, "missing.run"),
+        ({"systems": [good]}, BadInputError, "variants need names"),
+        ({"limit": 0}, BadInputError, "limit"),
+        ({"repetitions": 0}, BadInputError, "repetitions"),
+        ({"timeout_s": -1}, BadInputError, "timeout_s"),
+        ({"split": "train"}, BadInputError, "split"),
+        ({"measures": "nDGC@10"}, UnknownMeasureError, "nDGC@10"),
     ],
 )
 def test_a_wrong_request_is_refused(arguments, error, says):
@@ -359,3 +366,24 @@ def test_equal_failures_read_alike():
 
     reasons = {r.result.reason for r in evaluate(GOLD, {"v": failing}).record.results}
     assert reasons == {"SEARCH_FAILED: RuntimeError: no route for <object object at 0x...>"}
+
+
+def test_a_function_that_exits_is_a_failed_search():
+    report = evaluate(GOLD, {"v": lambda q: sys.exit(5), "good": good})
+    assert report.record.results[0].result.reason == "SEARCH_FAILED: SystemExit: 5"
+
+
+def test_one_measure_may_stand_alone_and_reports_may_be_paths(tmp_path):
+    report = evaluate(GOLD, {"good": good, "other": lambda q: ["b"]}, measures="RR@10")
+    assert report.record.compared == ("RR@10",)
+    path = report.save(tmp_path / "report.json")
+    assert list(compare(path, baseline="good").frame()["candidate"]) == ["other"]
+    with pytest.raises(BadInputError, match="expected a report, found dict"):
+        compare({}, baseline="good")
+    assert report.to_html(tmp_path) == tmp_path / "report.html"
+
+
+def test_reports_of_different_gold_say_so():
+    other = dataset_from_cases(GOLD.cases[:2], dataset_id="small")
+    first, second = evaluate(GOLD, {"a": good}), evaluate(other, {"b": good})
+    assert any("version_sha" in note for note in compare(first, second, baseline="a").record.notes)
