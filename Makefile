@@ -15,7 +15,7 @@ endif
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup report test check docs lab clean
+.PHONY: help setup report test soak check docs lab clean
 
 help: ## say what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
@@ -27,6 +27,9 @@ report: .venv/.runtime ## ingest a corpus, evaluate it, write notebooks and HTML
 
 test: .venv/.dev ## run the tests
 	$(PY) -m pytest $(PYTEST_ARGS)
+
+soak: .venv/.dev ## kill, fill the disk and generate hostile input, hundreds of rounds of each
+	EVALNB_SOAK=1 $(PY) -m pytest -m soak --timeout 0 $(PYTEST_ARGS)
 
 check: .venv/.dev ## lint, formatting, types, notebooks without outputs
 	$(PY) -m ruff check
