@@ -3,36 +3,25 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from evalnb.evaluation.frames import HitLabel, Labels, labels_of
 from evalnb.evaluation.report import CaseResult, EvaluationReport
-from evalnb.gold.cases import ContentExpectation, GoldCase
+from evalnb.gold.cases import GoldCase
 from evalnb.measures.content import match_content
-from evalnb.measures.judgements import ranking
+from evalnb.measures.judgements import ranking, result_by_label
 from evalnb.measures.scoring import ScoreRow
-from evalnb.search.result import KINDS, Candidates, Hit, Kind
+from evalnb.search.result import Candidates, Hit, Kind, QueryResult
+from evalnb.show.excerpts import EXCERPT_LABELLED, EXCERPT_OTHER, Excerpt, cut_excerpt
+from evalnb.show.expected import describe_expected, document_names, ids_in_words
 from evalnb.show.text import plural
 
-# Characters of a hit that a page shows; the report file has all of them.
-EXCERPT_LABELLED = 240
-EXCERPT_OTHER = 120
 LOST_SHOWN = 8  # relevant ids listed as not selected, per variant
-EXPECTED_SHOWN = 12
 
 Sign = Literal["relevant", "forbidden", "not relevant", "unjudged"]
 SIGNS: dict[Sign, str] = {"relevant": "✓", "forbidden": "✗", "not relevant": "–", "unjudged": "?"}
-
-
-@dataclass(frozen=True, slots=True)
-class Excerpt:
-    """A cut of a hit's text: pieces, each marked or not, and how much stands around them."""
-
-    pieces: tuple[tuple[str, bool], ...]
-    n_before: int = 0
-    n_after: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +120,8 @@ def view_cases(
         Only these; all unless given.
     """
     wanted = {case.case_id for case in report.cases} if case_ids is None else set(case_ids)
-    labels, names = labels_of(report), _names(report)
+    labels, names = labels_of(report), document_names(report)
+    ids_of = _ids_by_name(names)
     found: dict[str, dict[str, list[CaseResult]]] = defaultdict(lambda: defaultdict(list))
     for result in report.results:
         if result.case_id in wanted:
@@ -141,18 +131,19 @@ def view_cases(
             continue
         results = found[case.case_id]
         base = results.get(baseline)
-        before = _ranks(base[0]) if base else {}
+        before = _ranks(result_by_label(case, base[0].result)) if base else {}
         mine = {variant: labels[variant, case.case_id] for variant in results}
         yield CaseView(
             case=case,
             labelled=any(_has_targets(label) for label in mine.values()),
             expected=tuple(describe_expected(case, names)),
-            forbidden=tuple(_ids_in_words(case, names, forbidden=True)),
+            forbidden=tuple(ids_in_words(case, names, forbidden=True)),
             variants=tuple(
                 _view_variant(
                     report,
                     repetitions,
                     mine[variant],
+                    ids_of,
                     {} if variant == baseline else before,
                     known_before=bool(base) and variant != baseline,
                 )
@@ -166,69 +157,17 @@ def view_cases(
         )
 
 
-def _names(report: EvaluationReport) -> dict[str, str]:
-    """Map ids of documents to the names that hits gave them: a digest tells a reader nothing."""
-    names: dict[str, str] = {}
-    for result in report.results:
-        for hit in result.result.hits:
-            if hit.ids.document_id and hit.document_name:
-                names.setdefault(hit.ids.document_id, hit.document_name)
-    return names
-
-
-def describe_expected(case: GoldCase, names: Mapping[str, str]) -> Iterator[str]:
-    """Say in words what a case expects; ids that have a name go by it."""
-    if case.content:
-        yield " — or — ".join(_content_in_words(entry) for entry in case.content)
-    yield from _ids_in_words(case, names, forbidden=False)
-    for span in case.spans:
-        quote = f": “{span.quote}”" if span.quote else ""
-        yield f"revision {span.revision_id} [{span.start}, {span.end}){quote}"
-    for path in case.paths:
-        yield f"path {' → '.join(path)}"
-    if case.references:
-        yield f"references {', '.join(case.references)}"
-
-
-def _content_in_words(entry: ContentExpectation) -> str:
-    phrases = " or ".join(f"“{phrase}”" for phrase in entry.content_contains)
-    parts = [f"document named like “{entry.document}”"] if entry.document else []
-    return ", ".join([*parts, *([f"text with {phrases}"] if phrases else [])])
-
-
-def _ids_in_words(case: GoldCase, names: Mapping[str, str], *, forbidden: bool) -> Iterator[str]:
-    for kind in KINDS:
-        grades = case.relevance(kind)
-        ids = (case.forbidden if forbidden else case.expected).of(kind)
-        yield from _listed(kind, ids, grades, names)
-        if not forbidden:
-            graded = [key for key, grade in grades.items() if grade > 0 and key not in ids]
-            yield from _listed(f"also graded: {kind}" if ids else kind, graded, grades, names)
-
-
-def _listed(
-    what: str, ids: Sequence[str], grades: Mapping[str, int], names: Mapping[str, str]
-) -> Iterator[str]:
-    if ids:
-        words = [
-            names.get(key, key) + (f" (grade {grades[key]})" if key in grades else "")
-            for key in ids
-        ]
-        more = len(words) - EXPECTED_SHOWN
-        listed = ", ".join(words[:EXPECTED_SHOWN])
-        yield f"{what} {listed}" + (f" and {more} more" if more > 0 else "")
-
-
 def _view_variant(
     report: EvaluationReport,
     repetitions: list[CaseResult],
     labels: Labels,
+    ids_of: Mapping[str, set[str]],
     before: Mapping[str, int],
     *,
     known_before: bool,
 ) -> VariantView:
     first = repetitions[0]
-    result = first.result
+    result = result_by_label(labels.case, first.result)
     judged = [labels.of(hit) for hit in result.hits]
     trace = result.trace.decisions if result.trace else result.decisions or None
     return VariantView(
@@ -240,7 +179,7 @@ def _view_variant(
             _view_hit(hit, label, labels.case, before, known_before=known_before)
             for hit, label in zip(result.hits, judged, strict=True)
         ),
-        lost=_lost(report.candidates(first), result.hits, judged, labels),
+        lost=_lost(report.candidates(first), first.result, result, labels, ids_of),
         decisions=None
         if trace is None
         else tuple(f"{step.step}: {step.detail or plural(len(step.ids), 'id')}" for step in trace),
@@ -251,9 +190,10 @@ def _view_variant(
 def _first_rank(result: CaseResult, labels: Labels) -> int | None:
     """Return the rank that the measures see: of distinct ids, not of hits."""
     ranks = []
+    named = result_by_label(labels.case, result.result)
     for kind, judged in labels.judged.items():
         targets = judged.targets()
-        ids = ranking(result.result, kind).ids
+        ids = ranking(named, kind).ids
         ranks += [rank for rank, key in enumerate(ids, start=1) if key in targets][:1]
     if not ranks and labels.by_text:
         seen: dict[str, None] = {}
@@ -271,9 +211,9 @@ def hit_key(hit: Hit) -> str:
     return next((key for key in own if key), ids.revision_id or ids.source_id or "")
 
 
-def _ranks(result: CaseResult) -> dict[str, int]:
+def _ranks(result: QueryResult) -> dict[str, int]:
     ranks: dict[str, int] = {}
-    for hit in result.result.hits:
+    for hit in result.hits:
         ranks.setdefault(hit_key(hit), hit.rank)
     return ranks
 
@@ -325,45 +265,30 @@ def _spans(hit: Hit, label: HitLabel, case: GoldCase) -> list[tuple[int, int]]:
     return spans
 
 
-def cut_excerpt(text: str, spans: list[tuple[int, int]], size: int = EXCERPT_LABELLED) -> Excerpt:
-    """Cut a text to ``size`` characters around its first span, and mark the spans in it.
-
-    >>> cut_excerpt("one two three", [(4, 7)])
-    Excerpt(pieces=(('one ', False), ('two', True), (' three', False)), n_before=0, n_after=0)
-    """
-    start, end = 0, len(text)
-    if len(text) > size:
-        first = min(spans, default=(0, 0))
-        start = max(0, min(first[0] - size // 3, len(text) - size))
-        end = min(len(text), start + size)
-    pieces = []
-    at = start
-    for span in sorted(spans):
-        low, high = max(span[0], at), min(span[1], end)
-        if low >= high:
-            continue
-        if at < low:
-            pieces.append((text[at:low], False))
-        pieces.append((text[low:high], True))
-        at = high
-    if at < end:
-        pieces.append((text[at:end], False))
-    return Excerpt(tuple(pieces), start, len(text) - end)
-
-
 def _has_targets(labels: Labels) -> bool:
     return bool(labels.case.content) or any(j.targets() for j in labels.judged.values())
 
 
+def _ids_by_name(names: Mapping[str, str]) -> dict[str, set[str]]:
+    """Map names of documents, and their file names, to the ids that systems gave them."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for key, name in names.items():
+        found[name].add(key)
+        found[name.rpartition("/")[2]].add(key)
+    return found
+
+
 def _lost(
     candidates: Mapping[str, Candidates],
-    hits: tuple[Hit, ...],
-    judged: list[HitLabel],
+    returned: QueryResult,
+    named: QueryResult,
     labels: Labels,
+    ids_of: Mapping[str, set[str]],
 ) -> tuple[LostView, ...] | None:
     """Find where the relevant ids stood that were not selected.
 
-    Candidates of one kind say nothing about labels of another, so those are passed over.
+    Candidates of one kind say nothing about labels of another, so those are passed over. So is a
+    name whose id no hit tells, where the candidates go by id: it may stand among them or not.
     """
     if not candidates:
         return None
@@ -371,15 +296,19 @@ def _lost(
         channel: {key: rank for rank, key in enumerate(listed.ids, start=1)}
         for channel, listed in candidates.items()
     }
-    kind = _candidate_kind(places, hits, labels.kinds)
+    kind = _candidate_kind(places, returned.hits, labels.kinds)
     if kind is None:
         return ()
-    shown = {hit.ids.of(kind) for hit, label in zip(hits, judged, strict=True) if label.relevant}
-    targets = sorted(labels.judged[kind].targets() - shown)
-    found = [
-        LostView(key, tuple((channel, ranks.get(key)) for channel, ranks in places.items()))
-        for key in targets
-    ]
+    shown = {hit.ids.of(kind) for hit in named.hits}
+    found = []
+    for key in sorted(labels.judged[kind].targets() - shown):
+        aliases = {key} | (ids_of.get(key, set()) if kind == "document" else set())
+        ranks = tuple(
+            (channel, min((at[alias] for alias in aliases & at.keys()), default=None))
+            for channel, at in places.items()
+        )
+        if named is returned or len(aliases) > 1 or any(rank for _, rank in ranks):
+            found.append(LostView(key, ranks))
     found.sort(key=lambda lost: min((r for _, r in lost.ranks if r), default=10**9))
     return tuple(found[:LOST_SHOWN])
 

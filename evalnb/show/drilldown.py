@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from evalnb.measures.scoring import ScoreRow
-from evalnb.show.cases import SIGNS, CaseView, Excerpt, HitView, VariantView
+from evalnb.show.cases import SIGNS, CaseView, HitView, VariantView
+from evalnb.show.excerpts import Excerpt
 from evalnb.show.markup import case_anchor, is_web_address, link_html, text_html
 from evalnb.show.numbers import NO_GOLD, NOTHING, format_difference, format_status, format_value
 from evalnb.show.tables import VERDICT_SIGNS, measure_label

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from evalnb.evaluation.report import EvaluationReport
 from evalnb.gold.cases import GoldCase
 from evalnb.search.result import (
@@ -19,7 +17,7 @@ from evalnb.search.result import (
     Span,
     Trace,
 )
-from evalnb.show.cases import CaseView, Change, cut_excerpt, view_cases
+from evalnb.show.cases import CaseView, Change, view_cases
 from evalnb.show.drilldown import case_html, case_states, cases_text
 
 MakeReport = Callable[..., EvaluationReport]
@@ -182,27 +180,6 @@ def test_what_is_expected_is_said_in_words(make_report: MakeReport) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("spans", "size", "marked", "before", "after"),
-    [
-        ([], 10, [], 0, 90),
-        ([(50, 53)], 10, ["b" * 3], 47, 43),
-        ([(0, 100)], 10, ["a" * 10], 0, 90),
-        ([(95, 100)], 10, ["a" * 5], 90, 0),
-        ([(50, 53), (51, 55)], 100, ["bbb", "aa"], 0, 0),
-    ],
-)
-def test_a_cut_keeps_the_first_mark_and_counts_the_rest(
-    spans: list[tuple[int, int]], size: int, marked: list[str], before: int, after: int
-) -> None:
-    text = "a" * 50 + "b" * 3 + "a" * 47
-    excerpt = cut_excerpt(text, spans, size)
-    assert (excerpt.n_before, excerpt.n_after) == (before, after)
-    found = [piece for piece, is_marked in excerpt.pieces if is_marked]
-    assert [set(piece) for piece in found] == [set(piece) for piece in marked] or found == marked
-    assert sum(len(piece) for piece, _ in excerpt.pieces) == min(size, len(text))
-
-
 def test_repetitions_that_differ_show_each_rank(make_report: MakeReport) -> None:
     answers = iter([["a"], ["b", "a"], []])
 
@@ -220,3 +197,48 @@ def test_repetitions_that_differ_show_each_rank(make_report: MakeReport) -> None
     (view,) = view_cases(report)
     assert view.variants[0].outcome == "1 / 2 / miss"
     assert "miss" in set(case_states(view))
+
+
+def named(name: str, rank: int) -> Hit:
+    """Make a hit whose id is the system's own and whose name a person knows."""
+    return Hit(
+        rank=rank, kind="document", ids=Identities(document_id=f"doc_{name}"), document_name=name
+    )
+
+
+def test_documents_go_by_the_names_that_labels_use(make_report: MakeReport) -> None:
+    gold = GoldCase(
+        case_id="c",
+        split="development",
+        request={"query": "q"},
+        expected={"document_ids": ["refund.md", "rules.md", "never.md"]},
+        forbidden={"document_ids": ["secret.md"]},
+    )
+    candidates = {"lexical": Candidates(ids=("doc_docs/refund.md", "doc_docs/rules.md"))}
+    report = make_report(
+        [gold],
+        {
+            "by name": {"q": [("other.md", 2.0), ("refund.md", 1.0)]},
+            "by id": {
+                "q": QueryResult(
+                    hits=(named("docs/refund.md", 1), named("secret.md", 2)), candidates=candidates
+                )
+            },
+            "elsewhere": {"q": QueryResult(hits=(named("docs/rules.md", 1),))},
+        },
+        measures=("RR@10", "R@10"),
+    )
+    (view,) = view_cases(report, baseline="by name")
+    by_name, by_id, elsewhere = view.variants
+    assert {score.measure: score.value for score in by_id.scores}["RR@10"] == 1.0
+    assert [variant.outcome for variant in view.variants] == ["2", "1", "1"]
+    assert [(hit.sign, hit.moved) for hit in by_id.hits] == [
+        ("relevant", "was 2"),
+        ("forbidden", "new"),
+    ]
+    assert by_name.lost is elsewhere.lost is None
+    # The id of never.md is not known, so nothing is said of it.
+    assert [(lost.key, lost.ranks) for lost in by_id.lost or ()] == [
+        ("rules.md", (("lexical", 2),))
+    ]
+    assert "hit:1" in set(case_states(view))
