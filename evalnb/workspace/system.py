@@ -297,6 +297,8 @@ class Workspace:
     @contextmanager
     def _writing(self) -> Iterator[Store]:
         with write_lock(self.folder), Store(self.folder, write=True) as store, store.explained():
+            for stale in self.folder.glob(".evalnb-*"):  # a stopped process's unfinished file
+                stale.unlink()
             yield store
 
     def _parts(self, snapshot: Snapshot, *, offline: bool = False) -> Parts:
