@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -60,6 +61,8 @@ class CaseScores:
         Different ones in the frame.
     remarks
         By positions of variant and key: what the reasons of ok scores say of the limit.
+    failures
+        By positions of variant and key: why scores are unavailable, the most frequent reason first.
     """
 
     variants: tuple[str, ...]
@@ -71,6 +74,7 @@ class CaseScores:
     statuses: NDArray[np.int8]
     n_repetitions: int
     remarks: dict[tuple[int, int], tuple[str, ...]]
+    failures: dict[tuple[int, int], tuple[str, ...]]
 
 
 def average_cases(scores: pd.DataFrame) -> CaseScores:
@@ -106,6 +110,7 @@ def average_cases(scores: pd.DataFrame) -> CaseScores:
         statuses=statuses,
         n_repetitions=int(scores["repetition"].nunique()),
         remarks=_remarks(scores, variant_codes, key_codes),
+        failures=_failures(scores, variant_codes, key_codes),
     )
 
 
@@ -190,11 +195,29 @@ def _remarks(
     if "reason" not in scores.columns:
         return {}
     told = scores["reason"].astype("str").str.startswith("the limit")
-    rows = np.flatnonzero((scores["status"] == "ok") & told)
-    found: dict[tuple[int, int], dict[str, None]] = {}
+    return _reasons(scores, (scores["status"] == "ok") & told, variants, keys)
+
+
+def _failures(
+    scores: pd.DataFrame, variants: NDArray[np.int_], keys: NDArray[np.int_]
+) -> dict[tuple[int, int], tuple[str, ...]]:
+    if "reason" not in scores.columns:
+        return {}
+    told = (scores["status"] == "unavailable") & scores["reason"].notna()
+    return _reasons(scores, told, variants, keys)
+
+
+def _reasons(
+    scores: pd.DataFrame, told: pd.Series, variants: NDArray[np.int_], keys: NDArray[np.int_]
+) -> dict[tuple[int, int], tuple[str, ...]]:
+    rows = np.flatnonzero(told)
+    found: dict[tuple[int, int], Counter[str]] = {}
     for row, reason in zip(rows, scores["reason"].iloc[rows], strict=True):
-        found.setdefault((int(variants[row]), int(keys[row])), {})[str(reason)] = None
-    return {place: tuple(reasons) for place, reasons in found.items()}
+        found.setdefault((int(variants[row]), int(keys[row])), Counter())[str(reason)] += 1
+    return {
+        place: tuple(reason for reason, _ in counts.most_common())
+        for place, counts in found.items()
+    }
 
 
 def _family_of_case(

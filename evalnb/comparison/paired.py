@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from evalnb.comparison.case_scores import ABSENT, OK, CaseScores, average_cases
+from evalnb.comparison.case_scores import ABSENT, OK, UNAVAILABLE, CaseScores, average_cases
 from evalnb.comparison.intervals import mean_interval
 from evalnb.comparison.notes import record_notes
-from evalnb.comparison.pairs import pair_cases
+from evalnb.comparison.pairs import Pairs, pair_cases
 from evalnb.comparison.rows import COMPARISON_COLUMNS, Adjustment, Hypothesis, comparison_rows
 from evalnb.comparison.traits import OPERATIONAL, measure_traits
 from evalnb.errors import BadInputError, NotFoundError
@@ -34,10 +34,22 @@ CHANGED_COLUMNS = (
     "value",
     "diff",
 )
+COVERAGE_COLUMNS = (
+    "candidate",
+    "measure",
+    "k",
+    "kind",
+    "n_unavailable",
+    "n_candidate_unavailable",
+    "n_baseline_unavailable",
+    "n_undefined",
+    "reason",
+)
 MEAN_COLUMNS = ("variant", "measure", "k", "kind", "ci_low", "ci_high", "ci_method")
 _TYPES = (
     dict.fromkeys(("k", "n_needed"), "Int64")
     | dict.fromkeys(("n", "n_families", "wins", "ties", "losses"), "int64")
+    | dict.fromkeys((name for name in COVERAGE_COLUMNS if name.startswith("n_")), "int64")
     | dict.fromkeys(("mean", "baseline_mean", "baseline_value", "value", "diff"), "float64")
     | dict.fromkeys(("ci_low", "ci_high", "p_value", "p_adjusted", "mde"), "float64")
 )
@@ -54,6 +66,9 @@ class ComparisonRecord:
     changed
         The cases whose value changed, worst first within each measure and candidate, in the columns
         of :data:`CHANGED_COLUMNS`. Exact for this gold set; it needs no test.
+    coverage
+        Which cases were left out and why: one row for each of the frame, in the same order, in the
+        columns of :data:`COVERAGE_COLUMNS`. ``reason`` is the most frequent of those unavailable.
     baseline, alpha, seed
         As compared.
     notes
@@ -62,6 +77,7 @@ class ComparisonRecord:
 
     frame: pd.DataFrame
     changed: pd.DataFrame
+    coverage: pd.DataFrame
     baseline: str
     alpha: float
     seed: int
@@ -123,6 +139,7 @@ def compare_frames(
     return ComparisonRecord(
         frame=_frame(COMPARISON_COLUMNS, rows),
         changed=_changed_frame(hypotheses, cases),
+        coverage=_frame(COVERAGE_COLUMNS, [_coverage(each.pairs, cases) for each in hypotheses]),
         baseline=baseline,
         alpha=alpha,
         seed=seed,
@@ -280,6 +297,23 @@ def _changed_frame(hypotheses: Sequence[Hypothesis], cases: CaseScores) -> pd.Da
     return pd.DataFrame(
         {name: pd.Series(v, dtype=_TYPES.get(name, "object")) for name, v in joined.items()}
     )
+
+
+def _coverage(pairs: Pairs, cases: CaseScores) -> dict[str, Any]:
+    sides = (pairs.candidate, pairs.baseline)
+    reasons = [why for side in sides for why in cases.failures.get((side, pairs.key), ())[:1]]
+    candidate, baseline = (
+        int((cases.statuses[side, pairs.key] == UNAVAILABLE).sum()) for side in sides
+    )
+    return {
+        "candidate": cases.variants[pairs.candidate],
+        **cases.keys[pairs.key]._asdict(),
+        "n_unavailable": pairs.n_unavailable,
+        "n_candidate_unavailable": candidate,
+        "n_baseline_unavailable": baseline,
+        "n_undefined": pairs.n_undefined,
+        "reason": next(iter(reasons), ""),
+    }
 
 
 def _frame(columns: Sequence[str], rows: list[dict[str, Any]]) -> pd.DataFrame:

@@ -10,6 +10,7 @@ import pytest
 from evalnb.comparison.paired import (
     CHANGED_COLUMNS,
     COMPARISON_COLUMNS,
+    COVERAGE_COLUMNS,
     compare_frames,
     mean_intervals,
 )
@@ -194,6 +195,23 @@ def test_undefined_cases_are_left_out_and_do_not_matter() -> None:
     row = only_row(scores({"a": [0.0] * 8 + ["undefined"], "b": [0.4] * 8 + ["undefined"]}))
     assert (row.n, row.verdict) == (8, "better")
     assert "1 case left out: 1 without gold" in row.note
+
+
+def test_what_was_left_out_is_counted_by_side_with_its_reason() -> None:
+    frame = scores(
+        {
+            "a": [0.5, 0.5, "unavailable", "undefined", 0.5],
+            "b": ["unavailable", 0.5, "unavailable", "undefined", 0.5],
+            "c": [0.5, 0.5, 0.5, "undefined", 0.5],
+        }
+    )
+    compared = compare_frames(frame, baseline="a")
+    assert tuple(compared.coverage.columns) == COVERAGE_COLUMNS
+    assert list(compared.coverage["candidate"]) == list(compared.frame["candidate"]) == ["b", "c"]
+    assert compared.coverage.iloc[:, 4:].to_numpy().tolist() == [
+        [2, 2, 1, 1, "timeout"],
+        [1, 0, 1, 1, "timeout"],
+    ]
 
 
 def test_repetitions_are_averaged_before_pairing() -> None:
