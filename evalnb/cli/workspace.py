@@ -113,13 +113,20 @@ def ingest(
 def index(
     name: Annotated[
         str | None,
-        typer.Argument(help="lexical:stem-XX or lexical:plain; the configured one unless given."),
+        typer.Argument(
+            help="lexical:stem-XX, lexical:plain, text:lsa-256, text:minilm-l6-v2-int8 or "
+            "text:onnx:DIR; the configured lexical one unless given."
+        ),
     ] = None,
     *,
     workspace: WorkspaceOption,
     as_json: JsonOption = False,
 ) -> None:
-    """Build an index over the active snapshot, or mend a damaged one."""
+    """Build an index over the active snapshot, or mend a damaged one.
+
+    A text index embeds every unit; what was embedded before is used again, and a stopped build goes
+    on where it was.
+    """
     from tqdm import tqdm
 
     from evalnb.workspace.system import open_workspace
@@ -128,10 +135,17 @@ def index(
     chosen = name or opened.settings.lexical_index
     with tqdm(total=opened.snapshot().n_units, unit=" units", disable=None, delay=1) as bar:
         built = opened.index(chosen, progress=bar.update)
+    manifest = opened.index_manifest(chosen)
     if as_json:
-        print_json({"index": chosen, "built": built})
+        print_json({"index": chosen, "built": built, "identity": manifest["identity"]})
     else:
         show(f"{chosen}: {'built' if built else 'was there already'}")
+    if n_truncated := manifest.get("n_truncated"):
+        note(
+            f"{n_truncated:,} of {manifest['n_units']:,} units are longer than the "
+            f"{manifest['settings']['max_tokens']} tokens that the model reads; the rest of them "
+            "has no part in their vectors (smaller chunks: evalnb ingest --chunk-size)"
+        )
 
 
 def search(
@@ -148,6 +162,12 @@ def search(
     language: Annotated[str | None, typer.Option(help="Language of the index to read.")] = None,
     lexical_index: Annotated[
         str | None, typer.Option(help="Index to read, such as lexical:stem-tr.")
+    ] = None,
+    text_index: Annotated[
+        str | None, typer.Option(help="Text index to read, such as text:lsa-256.")
+    ] = None,
+    reranker: Annotated[
+        str | None, typer.Option(help="For hybrid_rerank: maxsim or onnx:DIR.")
     ] = None,
     identifier: Annotated[
         list[str] | None, typer.Option(help="Exact identifier to put first; may be repeated.")
@@ -172,7 +192,13 @@ def search(
     from evalnb.search.system import SearchContext
     from evalnb.workspace.system import open_workspace
 
-    hints = {"lexical_operator": operator, "language": language, "lexical_index": lexical_index}
+    hints = {
+        "lexical_operator": operator,
+        "language": language,
+        "lexical_index": lexical_index,
+        "text_index": text_index,
+        "reranker": reranker,
+    }
     request = _request(
         {
             "query": query,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from evalnb.workspace.encoders import OnnxEncoder
 from evalnb.workspace.index_folders import manifests, verify_files
-from evalnb.workspace.vectors import Floats, Ints
+from evalnb.workspace.vectors import Floats, Vectors
 
 DIGESTS, COLUMNS, MATRIX = "texts.bin", "columns.npy", "vectors.npy"
 _DIGEST_BYTES = 32
@@ -100,35 +100,38 @@ def embed(
     for digest, vector in journal.kept:
         if (place := missing.pop(digest, None)) is not None:
             rows[place] = vector
-    for digests, columns, matrix in _published(root, settings):
-        found = [at for at, digest in enumerate(digests) if digest in missing]
-        places = [missing.pop(digests[at], None) for at in found]
-        for place, column in zip(places, columns[found], strict=True):
-            if place is not None:
-                rows[place] = matrix[:, column]
+    for digests, vectors in _published(root, settings, encoder.dimensions):
+        for digest, column in zip(digests, vectors.columns, strict=True):
+            if (place := missing.pop(digest, None)) is not None:
+                rows[place] = vectors.matrix[:, column]
     progress(len(texts) - len(missing))
     wanted = [texts[digest] for digest in missing]
-    vectors = encoder.encode(wanted, "passage")
-    for (digest, place), vector in zip(missing.items(), vectors, strict=True):
+    made = encoder.encode(wanted, "passage")
+    for (digest, place), vector in zip(missing.items(), made, strict=True):
         rows[place] = vector
         journal.append(digest, vector)
         progress(1)
     return rows
 
 
+def load_vectors(folder: Path) -> Vectors:
+    """Map the vectors of an index into memory."""
+    matrix = np.load(folder / MATRIX, mmap_mode="r", allow_pickle=False)
+    return Vectors(np.asarray(matrix), np.load(folder / COLUMNS, allow_pickle=False))
+
+
 def _published(
-    root: Path, settings: Mapping[str, Any]
-) -> Iterator[tuple[Sequence[bytes], Ints, Floats]]:
+    root: Path, settings: Mapping[str, Any], dimensions: int
+) -> Iterator[tuple[list[bytes], Vectors]]:
     for folder, manifest in manifests(root):
-        if manifest.get("settings") != dict(settings):
+        if manifest["settings"] != dict(settings):
             continue
         try:
             verify_files(folder, manifest, (DIGESTS, COLUMNS, MATRIX))
-        except (OSError, ValueError, KeyError, TypeError):  # damaged: its vectors are made again
+            vectors = load_vectors(folder)
+            data = (folder / DIGESTS).read_bytes()
+            vectors.check(len(data) // _DIGEST_BYTES, dimensions)
+        except (OSError, ValueError, KeyError, TypeError):  # damaged: they are made again
             continue
-        data = (folder / DIGESTS).read_bytes()
-        yield (
-            [data[at : at + _DIGEST_BYTES] for at in range(0, len(data), _DIGEST_BYTES)],
-            np.load(folder / COLUMNS, allow_pickle=False),
-            np.load(folder / MATRIX, mmap_mode="r", allow_pickle=False),
-        )
+        starts = range(0, len(data), _DIGEST_BYTES)
+        yield [data[at : at + _DIGEST_BYTES] for at in starts], vectors

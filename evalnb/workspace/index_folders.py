@@ -110,6 +110,7 @@ def publish_index(
         manifest = {**inputs.manifest(), **write(draft), "files": _measure_files(draft)}
         (draft / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
         _publish(draft, inputs.folder(root))
+        _remove_superseded(root, inputs)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
@@ -184,6 +185,17 @@ def built_manifests(root: Path, snapshot: Snapshot) -> list[dict[str, Any]]:
 def built_indexes(root: Path, snapshot: Snapshot) -> dict[str, str]:
     """Return the identities of the indexes that were built for a snapshot, by name."""
     return {manifest["name"]: manifest["identity"] for manifest in built_manifests(root, snapshot)}
+
+
+def _remove_superseded(root: Path, inputs: IndexInputs) -> None:
+    """Remove what was built under the same name with other settings: nothing can open it."""
+    for folder, manifest in manifests(root):
+        same = (manifest["name"], manifest.get("units_sha256")) == (
+            inputs.name,
+            inputs.snapshot.units_sha256,
+        )
+        if same and folder != inputs.folder(root):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _another_revision(root: Path, inputs: IndexInputs) -> str:

@@ -94,19 +94,20 @@ def fit_lsa(texts: Sequence[str]) -> LsaEncoder:
         max_features=LSA_SETTINGS["max_words"],
         dtype=np.float32,
     )
-    try:
-        weighted = weighing.fit_transform(texts)
-    except ValueError:  # there is no word in any text
+    if not any(split_words(text) for text in texts):
         return LsaEncoder({}, np.empty(0, np.float32), np.empty((0, 1), np.float32))
+    weighted = weighing.fit_transform(texts)
     rank = min(DIMENSIONS, *weighted.shape)
-    reducing = TruncatedSVD(
-        rank, n_iter=LSA_SETTINGS["iterations"], random_state=LSA_SETTINGS["seed"]
-    )
-    reducing.fit(weighted)
+    if weighted.shape[1] == 1:  # a decomposition takes two words
+        components = np.ones((1, 1), dtype=np.float32)
+    else:
+        iterations, seed = LSA_SETTINGS["iterations"], LSA_SETTINGS["seed"]
+        reducing = TruncatedSVD(rank, n_iter=iterations, random_state=seed).fit(weighted)
+        components = _signed(reducing.components_.T.astype(np.float32))
     return LsaEncoder(
         {str(word): int(place) for word, place in weighing.vocabulary_.items()},
         weighing.idf_.astype(np.float32),
-        np.ascontiguousarray(_signed(reducing.components_.T.astype(np.float32))),
+        np.ascontiguousarray(components),
     )
 
 

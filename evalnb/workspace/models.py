@@ -230,18 +230,16 @@ def _pooling(folder: Path) -> str:
             )
         place = kinds.get("Pooling", place)
     config = _json(folder / place / "config.json")
-    found = [mode for key, mode in _POOLINGS.items() if config.get(f"pooling_mode_{key}")]
-    if not found:
-        found = [
-            {"lasttoken": "last"}.get(mode, mode) for mode in [config.get("pooling_mode", "mean")]
-        ]
-    if len(found) > 1 or found[0] not in _POOLINGS.values():
+    chosen = [key for key, on in config.items() if key.startswith("pooling_mode_") and on]
+    if not chosen:
+        return "mean"
+    if len(chosen) > 1 or chosen[0] not in _POOLINGS:
         raise BadInputError(
-            f"pooling by {' and '.join(map(str, found))} is not supported",
+            f"pooling by {' and '.join(chosen)} is not supported",
             where=str(folder / place / "config.json"),
-            remedy=f"supported: one of {', '.join(_POOLINGS.values())}",
+            remedy=f"supported: one of {', '.join(_POOLINGS)}",
         )
-    return found[0]
+    return _POOLINGS[chosen[0]]
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -15,7 +15,7 @@ import numpy as np
 from evalnb.errors import BadInputError
 from evalnb.search.ids import PREFIXES
 from evalnb.workspace.eligibility import Eligibility
-from evalnb.workspace.embedding import COLUMNS, DIGESTS, MATRIX, VectorJournal, embed
+from evalnb.workspace.embedding import COLUMNS, DIGESTS, MATRIX, VectorJournal, embed, load_vectors
 from evalnb.workspace.encoders import Encoder, load_encoder
 from evalnb.workspace.index_folders import IndexInputs, publish_index
 from evalnb.workspace.lexical_index import UNITS, digest_of
@@ -34,7 +34,6 @@ TEXT_FILES = (UNITS, DIGESTS, COLUMNS, MATRIX, OWNER_CODES, OWNER_VALUES)
 # What a unit's vector is made of. Titles and headings often name what a passage only refers to.
 _INPUT = "title and headings, then text"
 _ID_BYTES = 16
-_LENGTH_TOLERANCE = 1e-3
 _COLUMNS_AT_ONCE = 4_096  # a vector by itself would touch every page of the matrix
 
 Progress = Callable[[int], None]
@@ -145,46 +144,30 @@ def load_text_index(folder: Path, manifest: Mapping[str, Any], inputs: IndexInpu
         If its parts do not fit together.
     """
     units = (folder / UNITS).read_bytes()
-    matrix = np.load(folder / MATRIX, mmap_mode="r", allow_pickle=False)
-    columns = np.load(folder / COLUMNS, allow_pickle=False)
+    vectors = load_vectors(folder)
     codes = np.load(folder / OWNER_CODES, allow_pickle=False)
     n_units = manifest["n_units"]
     if len(units) != n_units * _ID_BYTES or codes.shape != (len(OWNERS), n_units):
         raise ValueError(f"it does not hold {n_units:,} units")
-    _check_vectors(matrix, columns, n_units, manifest["dimensions"])
+    vectors.check(n_units, manifest["dimensions"])
     values = json.loads((folder / OWNER_VALUES).read_bytes())
     encoder: Encoder = (
         load_lsa(folder)
         if inputs.name == LSA
         else load_encoder(find_model(inputs.name.removeprefix(TEXT)))
     )
-    if encoder.dimensions != matrix.shape[0]:
+    if encoder.dimensions != manifest["dimensions"]:
         raise ValueError(
-            f"{MATRIX} has {matrix.shape[0]} dimensions, its model {encoder.dimensions}"
+            f"the vectors have {manifest['dimensions']} dimensions, the model {encoder.dimensions}"
         )
     return TextIndex(
         inputs.name,
         folder.name,
         encoder,
-        Vectors(np.asarray(matrix), columns),
+        vectors,
         Owners(codes, tuple({value: code for code, value in enumerate(v)} for v in values)),
         units,
     )
-
-
-def _check_vectors(matrix: Floats, columns: Ints, n_units: int, dimensions: int) -> None:
-    if matrix.dtype != np.float32 or matrix.ndim != 2 or matrix.shape[0] != dimensions:
-        raise ValueError(
-            f"{MATRIX} has {matrix.dtype} of shape {matrix.shape} instead of {dimensions} "
-            "dimensions of float32"
-        )
-    if columns.shape != (n_units,) or (n_units and not 0 <= columns.max() < matrix.shape[1]):
-        raise ValueError(f"{COLUMNS} does not fit {MATRIX}")
-    lengths = np.einsum("ij,ij->j", matrix, matrix)
-    if not np.isfinite(lengths).all():
-        raise ValueError(f"{MATRIX} holds NaN or infinity")
-    if (np.abs(lengths[lengths != 0] - 1) > _LENGTH_TOLERANCE).any():
-        raise ValueError(f"{MATRIX} holds vectors that are not of length 1")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ Mask = npt.NDArray[np.bool_]
 
 OWNERS = ("source", "document", "revision", "modality")
 _BLOCKS_PER_WANTED = 8
+_LENGTH_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,29 @@ class Vectors:
 
     matrix: Floats
     columns: Ints
+
+    def check(self, n_units: int, dimensions: int) -> None:
+        """Refuse parts that do not fit, and vectors that are not of length 1 or 0.
+
+        Raises
+        ------
+        ValueError
+            With the first thing that is wrong.
+        """
+        kind, shape = self.matrix.dtype, self.matrix.shape
+        if kind != np.float32 or shape[:-1] != (dimensions,):
+            raise ValueError(
+                f"the vectors are {kind} of shape {shape}, not {dimensions} of float32"
+            )
+        if self.columns.shape != (n_units,) or (
+            n_units and not 0 <= self.columns.min() <= self.columns.max() < shape[1]
+        ):
+            raise ValueError("the units do not fit the vectors")
+        lengths = np.einsum("ij,ij->j", self.matrix, self.matrix)
+        if not np.isfinite(lengths).all():
+            raise ValueError("the vectors hold NaN or infinity")
+        if (np.abs(lengths[lengths != 0] - 1) > _LENGTH_TOLERANCE).any():
+            raise ValueError("the vectors are not of length 1")
 
     def scores(self, query: Floats) -> Floats:
         """Return the cosine of every unit with a query of length 1."""
