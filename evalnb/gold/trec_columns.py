@@ -58,41 +58,40 @@ class Columns:
         n_rows, rest = divmod(len(ends), N_COLUMNS)
         if rest or np.count_nonzero(inner == separator) != (N_COLUMNS - 1) * n_rows:
             raise Unusual
-        self._ends = ends.reshape(-1, N_COLUMNS)
+        ends += PAD
+        self._ends = np.ascontiguousarray(ends.reshape(-1, N_COLUMNS).T)
         self._data = data
         self._words = _words(data)
-        if (inner[self._ends[:, -1]] != _NEWLINE).any():
+        if (data[self._ends[-1]] != _NEWLINE).any():
             raise Unusual
 
     def __len__(self) -> int:
         """Count the rows."""
-        return len(self._ends)
+        return self._ends.shape[1]
 
     @property
     def n_bytes(self) -> int:
         """How many bytes the rows take."""
-        return int(self._ends[-1, -1]) + 1
+        return int(self._ends[-1, -1]) + 1 - PAD
 
     def cut(self, n_rows: int) -> None:
         """Keep the first rows."""
-        self._ends = self._ends[:n_rows]
+        self._ends = self._ends[:, :n_rows]
 
     def _column(self, column: int) -> tuple[Ints, Ints]:
         """Return the first byte of each field of a column, and the one after its last."""
-        ends = self._ends[:, column] + PAD
         if column:
-            return self._ends[:, column - 1] + (PAD + 1), ends
-        return np.concatenate(([PAD], self._ends[:-1, -1] + (PAD + 1))), ends
+            return self._ends[column - 1] + 1, self._ends[column]
+        return np.append(PAD, self._ends[-1, :-1] + 1), self._ends[0]
 
     def texts(self, column: int, rows: Ints) -> list[bytes]:
         """Return the fields of some rows."""
         if column:
-            begins = self._ends[rows, column - 1] + 1
+            begins = self._ends[column - 1, rows] + 1
         else:
-            begins = np.where(rows > 0, self._ends[rows - 1, -1] + 1, 0)
-        fields = zip(begins.tolist(), self._ends[rows, column].tolist(), strict=True)
-        data = self._data[PAD:]
-        return [data[begin:end].tobytes() for begin, end in fields]
+            begins = np.where(rows > 0, self._ends[-1, rows - 1] + 1, PAD)
+        fields = zip(begins.tolist(), self._ends[column, rows].tolist(), strict=True)
+        return [self._data[begin:end].tobytes() for begin, end in fields]
 
     def hashes(self, column: int, *, bound: int) -> Words:
         """Hash every field of a column, of up to ``bound`` bytes; equal ones hash alike."""

@@ -149,7 +149,7 @@ class _JudgedPairs:
         pairs = [(q.encode(), d.encode()) for q, grades in judged.items() for d in grades]
         hashes = hash_texts([d for _, d in pairs]) ^ mix(hash_texts([q for q, _ in pairs]))
         self._hashes = np.sort(hashes)
-        bits = min(max((64 * len(pairs)).bit_length(), 16), 24)
+        bits = min(max((8 * len(pairs)).bit_length(), 16), 24)
         self._shift = np.uint64(64 - bits)
         self._maybe = np.zeros(1 << bits, np.bool_)  # most rows are settled by one look
         self._maybe[hashes >> self._shift] = True
@@ -289,10 +289,10 @@ class _Queries:
             if query.startswith("#") or query in scan.n_ranked:
                 raise Unusual  # a comment, or a query whose rows stand apart
             scan.n_ranked[query] = size
-        self.place: Ints = np.repeat(np.arange(len(starts)), sizes)
+        self.sizes = sizes
         self.documents = rows.hashes(DOCUMENT, bound=ID_BYTES)
         self.query_hashes = hashes
-        self.pairs = self.documents ^ mix(hashes)[self.place]
+        self.pairs = self.documents ^ np.repeat(mix(hashes), sizes)
         self.order: Ints | None = None  # None is the order of the file
         self._ties: dict[int, list[bytes]] = {}
 
@@ -310,10 +310,15 @@ class _Queries:
         rises = scores[1:] > scores[:-1]
         rises[self.starts[1:] - 1] = False
         if rises.any():
-            self.order = np.lexsort((-scores, self.place))
+            self.order = np.lexsort((-scores, self._place()))
             scores = scores[self.order]
         self.equal = scores[1:] == scores[:-1]  # to the row before
         self.equal[self.starts[1:] - 1] = False
+
+    def _place(self) -> Ints:
+        """Return the position of each row's query."""
+        place: Ints = np.repeat(np.arange(len(self.starts)), self.sizes)
+        return place
 
     def _count_ties(self) -> None:
         if self.equal.any():
@@ -329,10 +334,10 @@ class _Queries:
         rises = ranks[1:] > ranks[:-1]
         rises[self.starts[1:] - 1] = True
         if not rises.all():
-            ranks = ranks + (self.place << 32)  # a later query's ranks are all higher
+            ranks = ranks + (self._place() << 32)  # a later query's ranks are all higher
             lowest = np.maximum.accumulate(ranks)
             above = self.first_equal - 1
-            inside = above >= self.starts[self.place]
+            inside = above >= np.repeat(self.starts, self.sizes)
             self.scan.n_rank_contradictions += int((inside & (ranks <= lowest[above])).sum())
 
     @cached_property
@@ -360,19 +365,20 @@ class _Queries:
 
     def find_selves(self) -> None:
         """Note the ranks of the documents that have their query's id."""
-        selves = np.flatnonzero(self.documents == self.query_hashes[self.place])
+        selves = np.flatnonzero(self.documents == np.repeat(self.query_hashes, self.sizes))
         for row, query, text in self._documents(selves):
             if query in self.judged and text.decode() == query:
                 self.scan.self_ranks[query] = self._rank(row, text)
 
     def _documents(self, rows: Ints) -> zip[tuple[int, str, bytes]]:
-        queries = [self.ids[place] for place in self.place[rows].tolist()]
+        places = np.searchsorted(self.starts, rows, side="right") - 1
+        queries = [self.ids[place] for place in places.tolist()]
         return zip(rows.tolist(), queries, self.rows.texts(DOCUMENT, rows), strict=True)
 
     def _rank(self, row: int, document: bytes) -> int:
         """Return a row's rank: after higher scores, and among equal ones by id, descending."""
         at = row if self.order is None else int(self.position[row])
-        start = int(self.starts[self.place[row]])
+        start = int(self.starts[np.searchsorted(self.starts, row, side="right") - 1])
         if not self.equal[max(at - 1, 0) : at + 1].any():
             return at - start + 1
         first = int(self.first_equal[at])
