@@ -19,9 +19,9 @@ def register(app: typer.Typer) -> None:
 
 def lab(
     context: typer.Context,
-    folder: Annotated[
-        Path, typer.Argument(help="Folder for your copy of the notebooks.")
-    ] = Path("evalnb-notebooks"),
+    folder: Annotated[Path, typer.Argument(help="Folder for your copy of the notebooks.")] = Path(
+        "evalnb-notebooks"
+    ),
 ) -> None:
     """Open JupyterLab on a copy of the notebooks.
 
