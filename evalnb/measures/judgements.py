@@ -86,6 +86,8 @@ def by_label(hit: Hit, documents: frozenset[str]) -> Hit:
 
 def result_by_label(case: GoldCase, result: QueryResult) -> QueryResult:
     """Identify the documents of every hit as the case's labels do."""
+    if all(hit.document_name in (None, hit.ids.document_id) for hit in result.hits):
+        return result  # nothing has another name, as where a system returns ids
     documents = labelled_documents(case)
     if not documents:
         return result

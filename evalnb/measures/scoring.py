@@ -223,7 +223,9 @@ class _Scorer:
     extractions: Mapping[str, Extraction] | None
     kinds: Collection[Kind]
     result: QueryResult = field(init=False)
-    _placed: dict[tuple[Kind, int | None], Placed | Score] = field(default_factory=dict)
+    _placed: dict[tuple[Kind, int | None], tuple[Judgements, Placed | Score]] = field(
+        default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         self.result = result_by_label(self.case, self.returned)
@@ -238,12 +240,11 @@ class _Scorer:
             k = self.limit
         if column.kind is None:
             return NO_GOLD, k
-        judged = self.plan.judged(self.case, column.kind, self.content_units)
         key = (column.kind, measure.tokens)
-        placed = self._placed.get(key)
-        if placed is None:
-            placed = self._place(column.kind, judged, measure.tokens)
-            self._placed[key] = placed
+        if key not in self._placed:
+            judged = self.plan.judged(self.case, column.kind, self.content_units)
+            self._placed[key] = (judged, self._place(column.kind, judged, measure.tokens))
+        judged, placed = self._placed[key]
         if isinstance(placed, Score):
             gold = score_ranking(measure, _EMPTY, judged, k)
             return (gold if gold in _IN_ANY_CASE else placed), k
