@@ -1,0 +1,148 @@
+"""Whole queries of a run as columns: how their rows rank, and what a reader has to be told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evalnb.gold.trec_columns import (
+    DOCUMENT,
+    QUERY,
+    RANK,
+    SCORE,
+    Columns,
+    Floats,
+    Ints,
+    Unusual,
+    Words,
+    mix,
+)
+from evalnb.limits import ID_BYTES
+
+if TYPE_CHECKING:
+    from evalnb.gold.trec_scan import Scan
+
+
+class Queries:
+    """Whole queries of one chunk: their rows, and the order in which they rank."""
+
+    def __init__(
+        self,
+        rows: Columns,
+        starts: Ints,
+        hashes: Words,
+        scan: Scan,
+        judged: Mapping[str, Mapping[str, int]],
+    ) -> None:
+        self.rows, self.starts, self.scan, self.judged = rows, starts, scan, judged
+        self.ids = [text.decode() for text in rows.texts(QUERY, starts)]
+        sizes = np.diff(np.append(starts, len(rows)))
+        for query, size in zip(self.ids, sizes.tolist(), strict=True):
+            if query.startswith("#") or query in scan.n_ranked:
+                raise Unusual  # a comment, or a query whose rows stand apart
+            scan.n_ranked[query] = size
+        self.sizes = sizes
+        self.documents = rows.hashes(DOCUMENT, bound=ID_BYTES)
+        self.query_hashes = hashes
+        self.pairs = self.documents ^ np.repeat(mix(hashes), sizes)
+        self.order: Ints | None = None  # None is the order of the file
+        self._ties: dict[int, list[bytes]] = {}
+
+    def read_rows(self) -> None:
+        """Check the rows, bring them into rank order and count what a reader is told."""
+        ordered = np.sort(self.pairs)
+        if (ordered[1:] == ordered[:-1]).any():
+            raise Unusual  # all but certainly a document twice
+        self._sort(self.rows.decimals(SCORE))
+        self._count_ties()
+        self._count_contradictions(self.rows.whole_numbers(RANK))
+
+    def _sort(self, scores: Floats) -> None:
+        """Order the rows by score, up to ties; nearly every file is in that order already."""
+        rises = scores[1:] > scores[:-1]
+        rises[self.starts[1:] - 1] = False
+        if rises.any():
+            self.order = np.lexsort((-scores, self._place()))
+            scores = scores[self.order]
+        self.equal = scores[1:] == scores[:-1]  # to the row before
+        self.equal[self.starts[1:] - 1] = False
+
+    def _place(self) -> Ints:
+        """Return the position of each row's query."""
+        place: Ints = np.repeat(np.arange(len(self.starts)), self.sizes)
+        return place
+
+    def _count_ties(self) -> None:
+        if self.equal.any():
+            tied = np.append(self.equal, False)
+            tied[1:] |= self.equal
+            counts = np.add.reduceat(tied, self.starts, dtype=np.int64)
+            self.scan.n_tied += int(counts[[query in self.judged for query in self.ids]].sum())
+
+    def _count_contradictions(self, ranks: Ints) -> None:
+        """Count the rows that some row of a higher score does not precede by its rank."""
+        if self.order is not None:
+            ranks = ranks[self.order]
+        rises = ranks[1:] > ranks[:-1]
+        rises[self.starts[1:] - 1] = True
+        if not rises.all():
+            ranks = ranks + (self._place() << 32)  # a later query's ranks are all higher
+            lowest = np.maximum.accumulate(ranks)
+            above = self.first_equal - 1
+            inside = above >= np.repeat(self.starts, self.sizes)
+            self.scan.n_rank_contradictions += int((inside & (ranks <= lowest[above])).sum())
+
+    @cached_property
+    def first_equal(self) -> Ints:
+        """For each position, the first one that shares its score."""
+        at = np.arange(len(self.rows))
+        at[1:][self.equal] = 0
+        first: Ints = np.maximum.accumulate(at)
+        return first
+
+    @cached_property
+    def position(self) -> Ints:
+        """Where each row stands in the order."""
+        assert self.order is not None
+        position = np.empty_like(self.order)
+        position[self.order] = np.arange(len(position))
+        return position
+
+    def find(self, rows: Ints) -> None:
+        """Note the ranks of the judged documents."""
+        for row, query, text in self._documents(rows):
+            document = text.decode()
+            if document in self.judged.get(query, ()):
+                self.scan.found.setdefault(query, []).append((self._rank(row, text), document))
+
+    def find_selves(self) -> None:
+        """Note the ranks of the documents that have their query's id."""
+        selves = np.flatnonzero(self.documents == np.repeat(self.query_hashes, self.sizes))
+        for row, query, text in self._documents(selves):
+            if query in self.judged and text.decode() == query:
+                self.scan.self_ranks[query] = self._rank(row, text)
+
+    def _documents(self, rows: Ints) -> zip[tuple[int, str, bytes]]:
+        places = np.searchsorted(self.starts, rows, side="right") - 1
+        queries = [self.ids[place] for place in places.tolist()]
+        return zip(rows.tolist(), queries, self.rows.texts(DOCUMENT, rows), strict=True)
+
+    def _rank(self, row: int, document: bytes) -> int:
+        """Return a row's rank: after higher scores, and among equal ones by id, descending."""
+        at = row if self.order is None else int(self.position[row])
+        start = int(self.starts[np.searchsorted(self.starts, row, side="right") - 1])
+        if not self.equal[max(at - 1, 0) : at + 1].any():
+            return at - start + 1
+        first = int(self.first_equal[at])
+        return first - start + 1 + self._tie(first).index(document)
+
+    def _tie(self, first: int) -> list[bytes]:
+        """Return the documents that share the score at a position, in rank order."""
+        if first not in self._ties:
+            after = int(np.searchsorted(self.first_equal, first, side="right"))
+            rows = np.arange(first, after) if self.order is None else self.order[first:after]
+            self._ties[first] = sorted(self.rows.texts(DOCUMENT, rows), reverse=True)
+        return self._ties[first]
