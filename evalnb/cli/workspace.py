@@ -247,11 +247,11 @@ def _request(given: dict[str, Any]) -> Any:
 
 
 def _snippet(text: str, query: str) -> str:
-    """Return one line of the text, from a little before the first word of the query on."""
+    """Return one line of the text, from a little before the query's longest word in it."""
     line = " ".join(text.split())
     folded = line.casefold()
-    places = [folded.find(word) for word in query.casefold().split() if word.isalnum()]
-    first = min((place for place in places if place >= 0), default=0)
+    words = sorted(query.casefold().split(), key=len, reverse=True)
+    first = next((place for word in words if (place := folded.find(word)) >= 0), 0)
     start = 0 if first < _SNIPPET // 2 else line.rfind(" ", 0, first - _SNIPPET // 4) + 1
     shown = line[start : start + _SNIPPET]
     return f"{'... ' if start else ''}{shown}{' ...' if start + _SNIPPET < len(line) else ''}"

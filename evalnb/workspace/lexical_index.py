@@ -112,12 +112,12 @@ def write_lexical_index(
             if above := unit.above:
                 document.add_text("heading", analysis.fold(above))
             of = unit.document
-            owners = (of.source_id, of.document_id, of.revision_id)
-            for (field, prefix), value in zip(ID_FIELDS.items(), owners, strict=True):
-                document.add_bytes(field, digest_of(value, prefix))
+            document.add_bytes("source", bytes.fromhex(of.source_id[4:]))
+            document.add_bytes("document", bytes.fromhex(of.document_id[4:]))
+            document.add_bytes("revision", bytes.fromhex(of.revision_id[4:]))
             document.add_text("modality", of.modality)
             writer.add_document(document)
-            ids += digest_of(unit.unit_id, PREFIXES["unit"])
+            ids += bytes.fromhex(unit.unit_id[5:])
             if progress is not None:
                 progress(1)
         writer.commit()
@@ -206,4 +206,6 @@ def _disk_faults(folder: Path) -> Iterator[None]:
         for code in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EACCES):
             if os.strerror(code) in str(error):
                 raise OSError(code, os.strerror(code), str(folder)) from error
+        if "writer was killed" in str(error):  # its thread failed before, and only it knows why
+            raise OSError(errno.EIO, f"{error}; is the disk full?", str(folder)) from error
         raise
