@@ -2,8 +2,8 @@
 
 Run: python benchmarks/embedding.py [--texts N]
 The bare loop is what one would write: sorted by length, padded in batches of 16, pooled by the
-mask. Both run on one thread and in turns. Prints the ratio of CPU times and fails past its bound, or
-where a vector differs.
+mask. Both run on one thread and in turns. Prints the ratio of CPU times and fails past its bound,
+or where a vector differs.
 """
 
 from __future__ import annotations
