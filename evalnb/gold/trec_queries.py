@@ -14,6 +14,7 @@ from evalnb.gold.trec_columns import (
     RANK,
     SCORE,
     Columns,
+    Flags,
     Floats,
     Ints,
     Unusual,
@@ -56,18 +57,18 @@ class Queries:
         ordered = np.sort(self.pairs)
         if (ordered[1:] == ordered[:-1]).any():
             raise Unusual  # all but certainly a document twice
-        self._sort(self.rows.decimals(SCORE))
+        self._sort()
         self._count_ties()
         self._count_contradictions(self.rows.whole_numbers(RANK))
 
-    def _sort(self, scores: Floats) -> None:
+    def _sort(self) -> None:
         """Order the rows by score, up to ties; nearly every file is in that order already."""
-        rises = scores[1:] > scores[:-1]
+        rises, self.equal = self.rows.steps(SCORE) or _steps(self.rows.decimals(SCORE))
         rises[self.starts[1:] - 1] = False
         if rises.any():
+            scores = self.rows.decimals(SCORE)
             self.order = np.lexsort((-scores, self._place()))
-            scores = scores[self.order]
-        self.equal = scores[1:] == scores[:-1]  # to the row before
+            _, self.equal = _steps(scores[self.order])
         self.equal[self.starts[1:] - 1] = False
 
     def _place(self) -> Ints:
@@ -146,3 +147,8 @@ class Queries:
             rows = np.arange(first, after) if self.order is None else self.order[first:after]
             self._ties[first] = sorted(self.rows.texts(DOCUMENT, rows), reverse=True)
         return self._ties[first]
+
+
+def _steps(scores: Floats) -> tuple[Flags, Flags]:
+    """Say where scores rise from row to row, and where they stay."""
+    return scores[1:] > scores[:-1], scores[1:] == scores[:-1]
