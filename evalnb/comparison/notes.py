@@ -41,7 +41,9 @@ def record_notes(scores: CaseScores, *, seed: int) -> tuple[str, ...]:
         notes.append(f"{SAMPLED_VECTORS:,} sign vectors sampled with seed {seed}")
     if scores.n_repetitions > 1:
         notes.append("noise that all cases of a repetition share is invisible to the test")
-    notes.append("mde and n_needed assume one shift for all cases; a change in a few needs more")
+    notes.append(
+        "mde and families needed assume one shift in all cases; a change in few needs more"
+    )
     return tuple(notes)
 
 

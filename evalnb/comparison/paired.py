@@ -68,7 +68,7 @@ class ComparisonRecord:
         of :data:`CHANGED_COLUMNS`. Exact for this gold set; it needs no test.
     coverage
         Which cases were left out and why: one row for each of the frame, in the same order, in the
-        columns of :data:`COVERAGE_COLUMNS`. ``reason`` is the most frequent of those unavailable.
+        columns of :data:`COVERAGE_COLUMNS`. ``reason`` is why most of those are unavailable.
     baseline, alpha, seed
         As compared.
     notes
@@ -300,19 +300,19 @@ def _changed_frame(hypotheses: Sequence[Hypothesis], cases: CaseScores) -> pd.Da
 
 
 def _coverage(pairs: Pairs, cases: CaseScores) -> dict[str, Any]:
-    sides = (pairs.candidate, pairs.baseline)
-    reasons = [why for side in sides for why in cases.failures.get((side, pairs.key), ())[:1]]
-    candidate, baseline = (
-        int((cases.statuses[side, pairs.key] == UNAVAILABLE).sum()) for side in sides
-    )
+    failed = {
+        side: int((cases.statuses[side, pairs.key] == UNAVAILABLE).sum())
+        for side in (pairs.candidate, pairs.baseline)
+    }
+    worst = max(failed, key=failed.__getitem__)
     return {
         "candidate": cases.variants[pairs.candidate],
         **cases.keys[pairs.key]._asdict(),
         "n_unavailable": pairs.n_unavailable,
-        "n_candidate_unavailable": candidate,
-        "n_baseline_unavailable": baseline,
+        "n_candidate_unavailable": failed[pairs.candidate],
+        "n_baseline_unavailable": failed[pairs.baseline],
         "n_undefined": pairs.n_undefined,
-        "reason": next(iter(reasons), ""),
+        "reason": next(iter(cases.failures.get((worst, pairs.key), ())), ""),
     }
 
 

@@ -77,8 +77,9 @@ class VariantView:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One case's difference to the baseline, and the same with better as positive."""
+    """One case's difference to the baseline in a measure, and the same with better as positive."""
 
+    measure: str
     difference: float
     gain: float
 

@@ -25,6 +25,7 @@ STATES = {
 LEGEND = (
     f"{SIGNS['relevant']} relevant, {SIGNS['forbidden']} forbidden, "
     f"{SIGNS['not relevant']} judged not relevant, {SIGNS['unjudged']} unjudged. "
+    "Rank is that of the first relevant hit, a difference is to the baseline. "
     "Marked text is what the gold asks for."
 )
 _CSS = {
@@ -110,11 +111,14 @@ def _ranks_html(view: CaseView) -> str:
 
 
 def _rank_html(view: CaseView, variant: VariantView) -> str:
-    text = f"{text_html(one_line(variant.name, 40))} <b>{_outcome(view, variant)}</b>"
+    outcome = _outcome(view, variant)
+    rank = "rank " if outcome[0].isdigit() else ""
+    text = f"{text_html(one_line(variant.name, 40))}: {rank}<b>{outcome}</b>"
     change = view.changes.get(variant.name)
     if change is not None:
         tone = "better" if change.gain > 0 else "worse"
-        moved = f"{VERDICT_SIGNS[tone]} {format_difference(change.difference)}"
+        difference = f"{text_html(change.measure)} {format_difference(change.difference)}"
+        moved = f"{VERDICT_SIGNS[tone]} {difference}"
         text += f' <span class="{tone}">{moved}</span>'
     return text
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evalnb.comparison.verdicts import verdict_sentence
 from evalnb.evaluation.report import EvaluationReport
-from evalnb.show.numbers import format_value
+from evalnb.show.measured import covered
+from evalnb.show.numbers import format_difference, format_value
 from evalnb.show.reading import of_first_measure
-from evalnb.show.tables import row_list, split_measured
+from evalnb.show.tables import row_list, shown_verdict
 from evalnb.show.text import one_line, plural
 
 if TYPE_CHECKING:
@@ -24,8 +26,18 @@ _HEADLINES = {
     "unresolvable": "{candidate} against {baseline}: too few cases changed to tell",
     "undecided": "{candidate} against {baseline}: undecided",
 }
-_RANK = {"better": 0, "worse": 1, "equivalent": 2, "undecided": 3, "unresolvable": 4}
+# Besides the verdicts of the frame: what has none because searches failed, and what never differs.
+_RANK = {
+    "better": 0,
+    "worse": 1,
+    "equivalent": 2,
+    "undecided": 3,
+    "unresolvable": 4,
+    "identical": 5,
+    "no verdict": 6,
+}
 REASONS_SHOWN = 3
+_SEARCH_FAILED = re.compile(r"[A-Z]+(_[A-Z]+)+: ")  # the code of an error, as a runner records it
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,30 +60,74 @@ class Notice:
 
 def findings_of(comparison: ComparisonRecord) -> tuple[Finding, ...]:
     """Word the verdict on every candidate, the decided ones first."""
-    measured, _ = split_measured(comparison.frame)
-    if measured.empty:
-        return ()
-    found = []
-    by_candidate: dict[str, list[dict[str, object]]] = {}
-    for each in measured.to_dict("records"):
-        by_candidate.setdefault(each["candidate"], []).append({str(k): v for k, v in each.items()})
-    for row in row_list(of_first_measure(measured, measured)):
-        rows = by_candidate[row.candidate]
-        leaning = f", leaning {row.leaning}" if isinstance(row.leaning, str) and row.leaning else ""
-        headline = _HEADLINES[row.verdict].format(
-            candidate=one_line(row.candidate, 80), baseline=one_line(row.baseline, 80)
-        )
-        means = f"{format_value(row.baseline_mean)} → {format_value(row.mean)}"
-        found.append(
-            Finding(
-                candidate=row.candidate,
-                verdict=row.verdict,
-                headline=f"{headline}{leaning} ({row.measure} {means})",
-                # Notes on single rows stand under the differences, where there is room for them.
-                sentences=tuple(verdict_sentence({**each, "note": ""}) for each in rows),
-            )
-        )
+    rows = covered(comparison)
+    by_candidate: dict[str, list[Any]] = {}
+    for row in row_list(rows):
+        by_candidate.setdefault(row.candidate, []).append(row)
+    found = [
+        _finding(row, by_candidate[row.candidate])
+        for row in row_list(of_first_measure(rows, comparison))
+    ]
     return tuple(sorted(found, key=lambda finding: _RANK[finding.verdict]))
+
+
+def _finding(row: Any, rows: Sequence[Any]) -> Finding:
+    """Word one candidate's row of the first measure, and its rows of all measures."""
+    names = {name: one_line(getattr(row, name), 80) for name in ("candidate", "baseline")}
+    against = "{candidate} against {baseline}".format(**names)
+    means = f"{row.measure} {format_value(row.baseline_mean)} → {format_value(row.mean)}"
+    verdict, sentences = shown_verdict(row), tuple(filter(None, map(_sentence, rows)))
+    if verdict == "no verdict":
+        headline = f"{against}: no verdict: {_obstacle(row)}"
+        if row.n_unavailable and row.reason:
+            sentences += (f"Why: {one_line(row.reason, 160)}",)
+    elif verdict == "identical":
+        alike = all(shown_verdict(each) == "identical" or not each.n for each in rows)
+        by = "" if alike else f" by {row.measure}"
+        sentences = () if alike else sentences
+        mean = f"{row.measure} {format_value(row.mean)}"
+        headline = f"{against}: identical on all {plural(row.n, 'case')}{by} ({mean})"
+    else:
+        leaning = f", leaning {row.leaning}" if isinstance(row.leaning, str) and row.leaning else ""
+        headline = f"{_HEADLINES[verdict].format(**names)}{leaning} ({means})"
+    return Finding(row.candidate, verdict, headline, sentences)
+
+
+def _obstacle(row: Any) -> str:
+    """Say what stands between two variants and a verdict, and how far they were compared."""
+    if not row.n_unavailable:
+        return "no case has a score under both"
+    # A measure may be unavailable though the search went well: no hit carries what it needs.
+    failed = bool(_SEARCH_FAILED.match(row.reason)) or not row.reason
+    total = row.n + row.n_unavailable
+    sides = {
+        one_line(row.candidate, 80): row.n_candidate_unavailable,
+        f"the baseline {one_line(row.baseline, 80)}": row.n_baseline_unavailable,
+    }
+    if not row.n:
+        whole = [name for name, n in sides.items() if n == total]
+        who = " and ".join(whole or sides)
+        verb = "failed" if failed else "is n/a" if len(whole) == 1 else "are n/a"
+        return f"{who} {verb} on {'' if whole else 'one or the other of '}all {total:,} cases"
+    who = ", ".join(f"{name} {n:,}" for name, n in sides.items() if n)
+    what = "searches failed" if failed else "cases are n/a"
+    return f"{row.n_unavailable:,} of {total:,} {what} ({who}); compared on {row.n:,}"
+
+
+def _sentence(row: Any) -> str:
+    """Say one row in a sentence, without a verdict where there can be none."""
+    if not row.n:
+        return ""
+    if row.n_unavailable:
+        counts = ", ".join(
+            (plural(row.wins, "win"), plural(row.losses, "loss", "losses"), plural(row.ties, "tie"))
+        )
+        cases = plural(row.n, "case")
+        return f"{row.measure} {format_difference(row.diff)} over the {cases} compared, {counts}"
+    if shown_verdict(row) == "identical":
+        return f"{row.measure}: identical on all {plural(row.n, 'case')}"
+    # Notes on single rows stand under the differences, where there is room for them.
+    return verdict_sentence({**row._asdict(), "note": ""})
 
 
 def notices_of(report: EvaluationReport) -> Iterator[Notice]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -117,11 +117,13 @@ def write_report_html(report: EvaluationReport, path: Path, *, baseline: str | N
     return write_page(path, page_html(sections.title(reading), sections.all_sections(reading)))
 
 
-def write_comparison_html(comparison: ComparisonRecord, path: Path) -> Path:
+def write_comparison_html(
+    comparison: ComparisonRecord, path: Path, *, queries: Mapping[str, str] | None = None
+) -> Path:
     """Write a comparison as one page."""
     from evalnb.show import sections
 
-    displays = sections.comparison_sections(comparison)
+    displays = sections.comparison_sections(comparison, queries)
     return write_page(path, page_html(f"Compared with {comparison.baseline}", displays))
 
 

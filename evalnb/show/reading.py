@@ -14,7 +14,8 @@ from evalnb.evaluation.frames import aggregates_frame, scores_frame
 from evalnb.evaluation.report import EvaluationReport, load_report_record
 from evalnb.measures.names import parse_measure
 from evalnb.show.cases import CaseView, Change, view_cases
-from evalnb.show.tables import label_measures, row_list, split_measured
+from evalnb.show.measured import covered, failure_reasons, split_measured
+from evalnb.show.tables import label_measures, row_list
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,6 +64,12 @@ class Reading:
         means = aggregates_frame(self.report)
         means = means[means["slice"] == "all"]
         return with_intervals(means, self.scores) if self.report.results else means
+
+    @cached_property
+    def measured(self) -> tuple[pd.DataFrame, tuple[str, ...]]:
+        """The means of the measures that have any, and lines that say why the others have none."""
+        failed = self.scores[self.scores["status"] == "unavailable"]
+        return split_measured(self.means, failure_reasons(failed))
 
     @cached_property
     def views(self) -> tuple[CaseView, ...]:
@@ -161,14 +168,19 @@ def primary_changes(comparison: ComparisonRecord | None) -> dict[str, dict[str, 
     if comparison is None or comparison.frame.empty:
         return {}
     found: dict[str, dict[str, Change]] = {}
-    for row in row_list(of_first_measure(comparison.changed, comparison.frame)):
+    for row in row_list(of_first_measure(comparison.changed, comparison)):
         gain = measure_traits(row.measure).direction * row.diff
-        found.setdefault(row.candidate, {})[row.case_id] = Change(row.diff, gain)
+        found.setdefault(row.candidate, {})[row.case_id] = Change(row.measure, row.diff, gain)
     return found
 
 
-def of_first_measure(rows: pd.DataFrame, comparison: pd.DataFrame) -> pd.DataFrame:
-    """Keep the rows of the first measure that could be compared: headlines speak of it."""
-    measured, _ = split_measured(comparison)
-    first = next(iter(label_measures(measured, always_kind=True)), None)
+def of_first_measure(rows: pd.DataFrame, comparison: ComparisonRecord) -> pd.DataFrame:
+    """Keep the rows of the first measure that could be compared: headlines speak of it.
+
+    Where searches failed so that none could, it is the first that should have been.
+    """
+    found = covered(comparison)
+    measured, _ = split_measured(found)
+    able = measured if len(measured) else found[found["n_unavailable"] > 0]
+    first = next(iter(label_measures(able, always_kind=True)), None)
     return rows.loc[[label == first for label in label_measures(rows, always_kind=True)]]

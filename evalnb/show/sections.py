@@ -31,11 +31,12 @@ from evalnb.show.display import (
     measure_charts,
 )
 from evalnb.show.drilldown import case_states, cases_html, cases_text
-from evalnb.show.findings import findings_of, notices_of
+from evalnb.show.findings import notices_of
 from evalnb.show.markup import case_anchor, display_css, table_html, text_html
 from evalnb.show.numbers import format_ms, format_value
 from evalnb.show.reading import Reading, read_report, reading_of
 from evalnb.show.tables import (
+    MEANS_LEGEND,
     Cell,
     Column,
     Table,
@@ -43,7 +44,6 @@ from evalnb.show.tables import (
     label_measures,
     means_table,
     row_list,
-    split_measured,
 )
 from evalnb.show.text import one_line, plural
 
@@ -124,10 +124,10 @@ def opening(reading: Reading) -> Display:
 def verdicts(reading: Reading) -> Display:
     """Say in words which differences are real, and what makes them doubtful."""
     comparison = reading.comparison
-    found = findings_of(comparison) if comparison is not None else ()
     notices = sorted(notices_of(reading.report), key=lambda notice: not notice.alarm)
     data = reading.means if comparison is None else comparison.frame
-    lines, cards = verdict_words(found) if found else ([_alone(reading)], "")
+    lines, words = verdict_words(comparison) if comparison is not None else ([], "")
+    lines = lines or [_alone(reading)]
     items = [
         f'<li class="{"alarm" if n.alarm else "quiet"}">{"⚠ " * n.alarm}{text_html(n.text)}</li>'
         for n in notices
@@ -138,14 +138,14 @@ def verdicts(reading: Reading) -> Display:
         question="Which variant is better, and is the difference real?",
         data=data,
         text="\n".join([*lines, *(f"{'! ' * n.alarm}{n.text}" for n in notices)]),
-        html=(cards or f"<p>{text_html(lines[0])}</p>")
+        html=(words or f"<p>{text_html(lines[0])}</p>")
         + (f'<ul class="notices">{"".join(items)}</ul>' if items else ""),
     )
 
 
 def means(reading: Reading) -> Display:
     """Show the mean of every measure, each beside its interval and its counts."""
-    measured, silent = split_measured(reading.means)
+    measured, silent = reading.measured
     is_compared = measured["measure"].isin(reading.measures)
     compared, others = measured[is_compared], measured[~is_compared]
     html = measure_charts(
@@ -156,15 +156,16 @@ def means(reading: Reading) -> Display:
     if len(others):
         table = table_html(means_table(others, baseline=reading.baseline))
         html += f"<details><summary>Also reported</summary>{table}</details>"
-    if silent:
-        html += f'<p class="quiet">{text_html(silent)}</p>'
+    if len(measured):
+        html += f'<p class="quiet">{text_html(MEANS_LEGEND)}</p>'
+    html += "".join(f'<p class="quiet">{text_html(line)}</p>' for line in silent)
     table = format_table(means_table(measured, baseline=reading.baseline)) if len(measured) else ""
     return Display(
         key="means",
         title="Means",
         question="How good is each variant on average, and over how many cases?",
         data=reading.means,
-        text="\n".join(filter(None, [table, silent])) or "Nothing was measured.",
+        text="\n".join(filter(None, [table, *silent])) or "Nothing was measured.",
         html=html or "<p>Nothing was measured.</p>",
     )
 

@@ -6,7 +6,7 @@ or wrapping; :func:`evalnb.show.html.table_html` writes the same cells into a pa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from evalnb.comparison.traits import OPERATIONAL
 from evalnb.measures.names import parse_measure
 from evalnb.show.numbers import (
-    NO_GOLD,
     NOTHING,
     format_count,
     format_difference,
@@ -43,7 +42,18 @@ VERDICT_SIGNS = {
     "equivalent": "=",
     "unresolvable": "?",
     "undecided": "?",
+    "identical": "=",
+    "no verdict": "!",
 }
+MEANS_LEGEND = (
+    "N/A: cases without gold for the measure. n/a: cases whose search failed or was not possible. "
+    "Neither is in the mean."
+)
+DIFFERENCES_LEGEND = (
+    "mde, the minimum detectable effect: the smallest difference that these cases would show 4 "
+    "times in 5. Families needed: so many would show the difference found as often; a family is a "
+    "group of cases that are not independent, or a case on its own."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,25 +135,6 @@ def label_measures(frame: pd.DataFrame, *, always_kind: bool = False) -> list[st
     ]
 
 
-def split_measured(frame: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Keep the measures that say something of any variant, and name the others in a line.
-
-    Rows are put in order of their measure. A measure that the gold defines for no case is one line
-    of words instead of a block of empty rows.
-    """
-    labels = label_measures(frame, always_kind=True)
-    told = frame["n"] > 0
-    if "n_undefined" in frame:  # failing everywhere is not the gold's doing, and is shown
-        told |= frame["n_undefined"] == 0
-    speaking = {label for label, tells in zip(labels, told, strict=True) if tells}
-    order = {label: at for at, label in enumerate(dict.fromkeys(labels))}
-    kept = [at for at, label in enumerate(labels) if label in speaking]
-    kept.sort(key=lambda at: order[labels[at]])
-    silent = frame.iloc[[at for at, label in enumerate(labels) if label not in speaking]]
-    names = ", ".join(dict.fromkeys(label_measures(silent)))
-    return frame.iloc[kept], f"{NO_GOLD} for any case: {names}." if names else ""
-
-
 def means_table(aggregates: pd.DataFrame, *, baseline: str = "") -> Table:
     """Tabulate means, each beside its interval and its counts.
 
@@ -159,8 +150,8 @@ def means_table(aggregates: pd.DataFrame, *, baseline: str = "") -> Table:
         Column("n/a", title="cases whose search failed or was not possible"),
         Column("weighted", title="mean weighted by the cases' weights"),
         Column("micro", title="sum of numerators / sum of denominators"),
-        Column("success", title="cases that were searched without failure"),
-        Column("failed = 0", title="mean with failed cases counted as 0"),
+        Column("answered", title="share of the cases with gold that did not fail"),
+        Column("mean if failures count 0", title="mean with failed cases counted as 0"),
         Column("note", right=False),
     )
     rows = []
@@ -209,15 +200,16 @@ def comparison_table(comparison: pd.DataFrame) -> Table:
         Column("p", title="sign-flip test over families"),
         Column("p adj.", title="adjusted for all the hypotheses of this table"),
         Column("W/T/L", title="cases won, tied and lost"),
-        Column("n", title="pairs ok in both"),
+        Column("cases", title="scored under both variants"),
         Column("verdict", right=False),
-        Column("resolves", title="smallest difference this set would show 4 times in 5"),
-        Column("n needed", title="families needed to show the observed difference"),
+        Column("mde", title="smallest difference that these cases would show 4 times in 5"),
+        Column("families needed", title="to show the difference found 4 times in 5"),
     )
     rows = []
     for label, row in zip(label_measures(comparison), row_list(comparison), strict=True):
-        verdict = str(row.verdict)
-        leaning = f", leaning {row.leaning}" if isinstance(row.leaning, str) and row.leaning else ""
+        verdict = shown_verdict(row)
+        told = isinstance(row.leaning, str) and row.leaning and verdict == row.verdict
+        leaning = f", leaning {row.leaning}" if told else ""
         cells = (
             Cell(label),
             Cell(one_line(str(row.candidate), NAME_WIDTH)),
@@ -227,7 +219,7 @@ def comparison_table(comparison: pd.DataFrame) -> Table:
             Cell(format_interval(row.ci_low, row.ci_high)),
             Cell(format_p(row.p_value)),
             Cell(format_p(row.p_adjusted)),
-            Cell(f"{row.wins:.0f}/{row.ties:.0f}/{row.losses:.0f}"),
+            Cell(f"{row.wins:.0f}/{row.ties:.0f}/{row.losses:.0f}" if row.n else NOTHING),
             Cell(format_count(row.n)),
             Cell(f"{VERDICT_SIGNS.get(verdict, '?')} {verdict}{leaning}", verdict_tone(verdict)),
             Cell(_optional(row.mde)),
@@ -235,6 +227,17 @@ def comparison_table(comparison: pd.DataFrame) -> Table:
         )
         rows.append(cells)
     return Table(columns, tuple(rows))
+
+
+def shown_verdict(row: Any) -> str:
+    """Return the verdict of a row of the comparisons frame as a reader is told it.
+
+    Where no case differs it is ``identical``. Where searches failed it is ``no verdict``, if the
+    row comes with the count of those cases.
+    """
+    if getattr(row, "n_unavailable", 0) or not row.n:
+        return "no verdict"
+    return str(row.verdict) if row.wins or row.losses else "identical"
 
 
 def row_notes(comparison: pd.DataFrame) -> list[str]:
@@ -263,24 +266,32 @@ def report_text(report: EvaluationReport) -> str:
 
     reading = reading_of(report)
     notices = [f"{'! ' * notice.alarm}{notice.text}" for notice in notices_of(report)]
-    measured, silent = split_measured(reading.means)
+    measured, silent = reading.measured
     table = format_table(means_table(measured)) if len(measured) else "Nothing was measured."
-    return visible("\n".join([table, *filter(None, [silent]), *notices]))
+    left_out = measured["n_undefined"].any() or measured["n_unavailable"].any()
+    legend = [MEANS_LEGEND] if left_out else []
+    return visible("\n".join([table, *legend, *silent, *notices]))
 
 
-def comparison_text(comparison: ComparisonRecord) -> str:
-    """Write a comparison for a terminal: the verdicts in words, then every difference."""
-    from evalnb.show.comparisons import changes_table, differences_text, verdict_words
-    from evalnb.show.findings import findings_of
+def comparison_text(comparison: ComparisonRecord, queries: Mapping[str, str] | None = None) -> str:
+    """Write a comparison for a terminal: verdicts in words, every difference, what got worse.
 
-    lines, _ = verdict_words(findings_of(comparison))
-    changed = changes_table(comparison, limit=10)
+    Parameters
+    ----------
+    comparison
+        The comparison.
+    queries
+        case_id -> question, where the questions are known.
+    """
+    from evalnb.show.comparisons import changes_text, differences_text, verdict_words
+
+    lines, _ = verdict_words(comparison)
     parts = [
         "\n".join(lines) or "Nothing could be compared.",
         differences_text(comparison),
-        f"{changed.caption}\n{format_table(changed)}" if changed.rows else "No case changed.",
+        changes_text(comparison, queries),
     ]
-    return visible("\n\n".join(parts))
+    return visible("\n\n".join(filter(None, parts)))
 
 
 def eval_retrieval_text(report: EvaluationReport) -> str:

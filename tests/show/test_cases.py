@@ -69,7 +69,10 @@ def test_what_was_not_recorded_is_said_and_not_guessed(report: EvaluationReport)
 
 
 def test_states_are_what_the_filter_asks(report: EvaluationReport) -> None:
-    changes = {"better <i>": {"case-1": Change(0.5, 0.5)}, "broken": {"case-1": Change(0.1, -0.1)}}
+    changes = {
+        "better <i>": {"case-1": Change("RR@10", 0.5, 0.5)},
+        "broken": {"case-1": Change("RR@10", 0.1, -0.1)},
+    }
     found = views(report, baseline="today", changes=changes)
     assert set(case_states(found["case-1"])) == {
         *("hit", "hit:0", "hit:1", "hit:2", "forbidden", "forbidden:0"),
@@ -78,6 +81,15 @@ def test_states_are_what_the_filter_asks(report: EvaluationReport) -> None:
     assert set(case_states(found["case/2 ü"])) == {"hit", "hit:0", "hit:1", "failed", "failed:2"}
     assert set(case_states(found["case-3"])) == {"hit", "hit:0", "hit:1", "miss", "miss:2"}
     assert list(case_states(found["no-gold"])) == []
+
+
+def test_a_summary_names_what_its_numbers_are(report: EvaluationReport) -> None:
+    changes = {"better <i>": {"case-1": Change("RR@10", 2 / 3, 2 / 3)}}
+    found = views(report, baseline="today", changes=changes)
+    page = case_html(found["case-1"], compared=report.compared)
+    assert "today: rank <b>3</b>" in page
+    assert 'rank <b>1</b> <span class="better">▲ RR@10 +0.667</span>' in page
+    assert "broken: <b>miss</b>" in case_html(found["case-3"], compared=report.compared)
 
 
 def test_only_the_cases_asked_for(report: EvaluationReport) -> None:

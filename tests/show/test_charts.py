@@ -49,6 +49,9 @@ def differences(*rows: tuple[str, float, float | None, float | None, str]) -> pd
                 "measure": "nDCG@10",
                 "k": 10,
                 "kind": "document",
+                "n": 9,
+                "wins": 1,
+                "losses": 1,
                 "diff": diff,
                 "ci_low": low,
                 "ci_high": high,
@@ -56,7 +59,10 @@ def differences(*rows: tuple[str, float, float | None, float | None, str]) -> pd
             }
             for name, diff, low, high, verdict in rows
         ],
-        columns=["candidate", "measure", "k", "kind", "diff", "ci_low", "ci_high", "verdict"],
+        columns=[
+            *("candidate", "measure", "k", "kind", "n", "wins", "losses"),
+            *("diff", "ci_low", "ci_high", "verdict"),
+        ],
     )
 
 
@@ -123,11 +129,33 @@ def test_a_verdict_has_a_colour_a_shape_and_a_word() -> None:
     assert {"▲ better +0.100", "▼ worse -0.200", "= equivalent 0.000"} < set(texts(chart))
     assert {"? undecided +0.020", "? unresolvable +0.300"} < set(texts(chart))
     (ax,) = chart.figure.axes
-    assert any(list(line.get_xdata()) == [0, 0] for line in ax.get_lines())
+    (zero,) = ax.collections
+    assert all((segment[:, 0] == 0).all() for segment in zero.get_segments())
     low, high = ax.get_xlim()
     assert low < -0.3
     assert high > 0.3
     assert "few +0.300, no interval, unresolvable" in chart.alt
+
+
+def test_the_zero_line_leaves_the_labels_alone() -> None:
+    chart = plot_differences(
+        differences(*((f"v{i}", 0.0, -0.1, 0.1, "undecided") for i in range(3)))
+    )
+    (ax,) = chart.figure.axes
+    height = 9 / 72 / 0.42  # of a letter, in rows
+    (zero,) = ax.collections
+    for segment in zero.get_segments():
+        top, bottom = sorted(segment[:, 1])
+        for text in ax.texts:
+            _, y = text.get_position()
+            assert bottom <= y - height / 2 or top >= y + height / 2
+
+
+def test_what_never_differs_is_called_so() -> None:
+    same = differences(("same", 0.0, 0.0, 0.0, "unresolvable")).assign(wins=0, losses=0)
+    chart = plot_differences(same)
+    assert "= identical 0.000" in texts(chart)
+    assert chart.alt.endswith("same 0.000 [0.000, 0.000], identical.")
 
 
 def test_panels_follow_the_measures() -> None:
@@ -145,6 +173,9 @@ def test_few_cases_are_bars_with_names() -> None:
     top, bottom = ax.transData.transform([(0, 0), (0, 4)])
     assert top[1] > bottom[1]  # the first of the frame stands at the top
     assert "case-0 -0.450; " in chart.alt
+    asked = plot_cases(frame, measure="RR@10", queries={"case-1": "where is the old harbour"})
+    labels = [label.get_text() for label in asked.figure.axes[0].get_yticklabels()]
+    assert labels == ["case-0", "where is the old harb…", "case-2", "case-3", "case-4"]
 
 
 def test_many_cases_are_two_outlines_and_not_a_thousand_boxes() -> None:

@@ -103,7 +103,10 @@ def test_a_display_is_frozen_and_its_frame_a_copy(reading: Reading) -> None:
 
 def test_the_verdict_comes_first_and_in_words(reading: Reading) -> None:
     display = sections.verdicts(reading)
-    assert str(display).startswith("▲ better <i> is better than today (nDCG@10 ")
+    step, first, *_ = str(display).splitlines()
+    assert step.startswith("Switch to better <i>: it is better than today by nDCG@10 (+")
+    assert first.startswith("▲ better <i> is better than today (nDCG@10 ")
+    assert '<p class="step">Switch to better &lt;i&gt;' in display.html
     assert "! broken: 1 of 10 searches failed" in str(display)
     assert '<li class="better"><p class="headline"><span class="better">▲</span>' in display.html
     assert "better &lt;i&gt; is better than today" in display.html

@@ -1,0 +1,105 @@
+"""Which measures have a value at all, and why the others have none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from evalnb.show.numbers import NO_GOLD
+from evalnb.show.tables import label_measures, row_list
+from evalnb.show.text import one_line
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from evalnb.comparison.paired import ComparisonRecord
+
+REASON_SHOWN = 160
+
+
+def split_measured(
+    frame: pd.DataFrame, reasons: Mapping[str, str] | None = None
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Keep the measures that any row has a value of, and name the others in lines.
+
+    Rows are put in order of their measure. A measure without a value is part of a line of words
+    instead of a block of empty rows: the gold defines it for no case, or every search failed.
+
+    Parameters
+    ----------
+    frame
+        Means, or the rows of :func:`covered`.
+    reasons
+        Why a measure is unavailable, by its label with its kind.
+    """
+    labels = label_measures(frame, always_kind=True)
+    speaking = {label for label, n in zip(labels, frame["n"], strict=True) if n}
+    order = {label: at for at, label in enumerate(dict.fromkeys(labels))}
+    kept = [at for at, label in enumerate(labels) if label in speaking]
+    kept.sort(key=lambda at: order[labels[at]])
+    silent = frame.iloc[[at for at, label in enumerate(labels) if label not in speaking]]
+    return frame.iloc[kept], tuple(_silences(silent, _failed_searches(frame), reasons or {}))
+
+
+def covered(comparison: ComparisonRecord) -> pd.DataFrame:
+    """Return the differences, each beside the counts of the cases that were left out of it."""
+    counts = comparison.coverage.drop(columns=["candidate", "measure", "k", "kind"])
+    return comparison.frame.join(counts)
+
+
+def failure_reasons(rows: pd.DataFrame) -> dict[str, str]:
+    """Return the most frequent reason why each measure is unavailable, by label with kind.
+
+    Parameters
+    ----------
+    rows
+        Rows of the scores frame that are unavailable, or of :func:`covered`.
+    """
+    import pandas as pd
+
+    told = rows[rows["reason"].fillna("") != ""]
+    labels = pd.Series(label_measures(told, always_kind=True), index=told.index, dtype="object")
+    return {
+        str(label): one_line(str(found.mode().iloc[0]), REASON_SHOWN)
+        for label, found in told["reason"].groupby(labels, sort=False)
+    }
+
+
+def _failed_searches(frame: pd.DataFrame) -> dict[str, int]:
+    """Count by variant the cases that every measure lacks: not the measure failed, the search."""
+    name = "candidate" if "candidate" in frame else "variant"
+    measured = frame[frame["n"] > 0]
+    return {
+        str(variant): int(n) for variant, n in measured.groupby(name)["n_unavailable"].min().items()
+    }
+
+
+def _silences(
+    silent: pd.DataFrame, failed: Mapping[str, int], reasons: Mapping[str, str]
+) -> Iterable[str]:
+    keys, names = label_measures(silent, always_kind=True), label_measures(silent)
+    rows: dict[tuple[str, str], list[Any]] = {}
+    for key, name, row in zip(keys, names, row_list(silent), strict=True):
+        rows.setdefault((key, name), []).append(row)
+    lines: dict[tuple[str, str], list[str]] = {}
+    for (key, name), mine in rows.items():
+        lines.setdefault(_silence(mine, failed, reasons.get(key, "")), []).append(name)
+    for (what, reason), found in lines.items():
+        yield f"{what}: {', '.join(dict.fromkeys(found))}" + (f": {reason}" if reason else ".")
+
+
+def _silence(rows: list[Any], failed: Mapping[str, int], reason: str) -> tuple[str, str]:
+    """Say why a measure has no value.
+
+    Where all searches that did not fail leave it undefined, that is the gold's doing.
+    """
+    undefined = [
+        row.n_undefined > 0
+        and row.n_unavailable <= failed.get(getattr(row, "candidate", None) or row.variant, 0)
+        for row in rows
+    ]
+    if any(undefined):
+        return f"{NO_GOLD} for any case", ""
+    if any(row.n_unavailable for row in rows):
+        return "n/a for every case that has gold", reason
+    return "No case has a score under both variants", ""
