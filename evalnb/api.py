@@ -104,8 +104,9 @@ class Report:
 class Comparison:
     """Which differences are real: a view of its record."""
 
-    def __init__(self, record: ComparisonRecord) -> None:
+    def __init__(self, record: ComparisonRecord, queries: Mapping[str, str] | None = None) -> None:
         self.record = record
+        self.queries = queries
 
     def frame(self) -> pd.DataFrame:
         """Return one row per candidate and measure, with interval, test and verdict."""
@@ -125,18 +126,18 @@ class Comparison:
         """Write the comparison as one HTML file."""
         from evalnb.show.html import write_comparison_html
 
-        return write_comparison_html(self.record, Path(path))
+        return write_comparison_html(self.record, Path(path), queries=self.queries)
 
     def _repr_html_(self) -> str:
         from evalnb.show.sections import comparison_html
 
-        return comparison_html(self.record)
+        return comparison_html(self.record, self.queries)
 
     def __str__(self) -> str:
         """Return the table of differences and the verdicts in words."""
         from evalnb.show.tables import comparison_text
 
-        return comparison_text(self.record)
+        return comparison_text(self.record, self.queries)
 
 
 def evaluate(
@@ -258,7 +259,8 @@ def compare(
         alpha=alpha,
         seed=seed,
     )
-    return Comparison(replace(found, notes=(*found.notes, *differing(records))))
+    queries = {case.case_id: case.request.query for record in records for case in record.cases}
+    return Comparison(replace(found, notes=(*found.notes, *differing(records))), queries)
 
 
 def score(
