@@ -68,7 +68,7 @@ class Columns:
 
     def __len__(self) -> int:
         """Count the rows."""
-        return self._ends.shape[1]
+        return int(self._ends.shape[1])
 
     @property
     def n_bytes(self) -> int:
