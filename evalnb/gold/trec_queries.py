@@ -18,7 +18,7 @@ from evalnb.gold.trec_columns import (
     Floats,
     Ints,
     Unusual,
-    Words,
+    hash_texts,
     mix,
 )
 from evalnb.limits import ID_BYTES
@@ -34,12 +34,12 @@ class Queries:
         self,
         rows: Columns,
         starts: Ints,
-        hashes: Words,
         scan: Scan,
         judged: Mapping[str, Mapping[str, int]],
     ) -> None:
         self.rows, self.starts, self.scan, self.judged = rows, starts, scan, judged
-        self.ids = [text.decode() for text in rows.texts(QUERY, starts)]
+        texts = rows.texts(QUERY, starts)
+        self.ids = [text.decode() for text in texts]
         sizes = np.diff(np.append(starts, len(rows)))
         for query, size in zip(self.ids, sizes.tolist(), strict=True):
             if query.startswith("#") or query in scan.n_ranked:
@@ -47,8 +47,8 @@ class Queries:
             scan.n_ranked[query] = size
         self.sizes = sizes
         self.documents = rows.hashes(DOCUMENT, bound=ID_BYTES)
-        self.query_hashes = hashes
-        self.pairs = self.documents ^ np.repeat(mix(hashes), sizes)
+        self.query_hashes = hash_texts(texts)
+        self.pairs = self.documents ^ np.repeat(mix(self.query_hashes), sizes)
         self.order: Ints | None = None  # None is the order of the file
         self._ties: dict[int, list[bytes]] = {}
 

@@ -214,15 +214,13 @@ class _Scanner:
         if data[PAD:end].max() >= _DELETE:
             _check_printable(buffer[PAD:end])
         rows = Columns(data, separator)
-        hashes = rows.hashes(QUERY, bound=ID_BYTES)
-        borders = np.flatnonzero(hashes[1:] != hashes[:-1]) + 1
+        borders = rows.borders(QUERY, bound=ID_BYTES)
         if not final:
             if not len(borders):
                 return 0
             rows.cut(int(borders[-1]))
             borders = borders[:-1]
-        starts = np.concatenate(([0], borders))
-        queries = Queries(rows, starts, hashes[starts], self.scan, self.pairs.judged)
+        queries = Queries(rows, np.append(0, borders), self.scan, self.pairs.judged)
         queries.read_rows()
         queries.find(self.pairs.rows(queries.pairs))
         if self.with_selves:

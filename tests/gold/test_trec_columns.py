@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -107,6 +109,38 @@ def test_many_long_decimals_are_those_of_float() -> None:
     values = rng.gamma(3, 5, 200_000) * 10.0 ** rng.integers(-4, 6, 200_000)
     texts = [repr(value) for value in values.tolist()]
     assert _scores(*texts) == values.tolist()
+
+
+def _steps(texts: list[str]) -> list[list[bool]] | None:
+    lines = "".join(f"q Q0 d.{n} {n} {text} t.5\n" for n, text in enumerate(texts))
+    found = _columns(lines.encode()).steps(SCORE)
+    return None if found is None else [flags.tolist() for flags in found]
+
+
+def _known_steps(texts: list[str]) -> list[list[bool]]:
+    numbers = [float(text) for text in texts]
+    pairs = list(pairwise(numbers))
+    return [[b > a for a, b in pairs], [b == a for a, b in pairs]]
+
+
+@given(st.integers(1, 12), st.lists(st.integers(0, 5000) | st.integers(0, 10**15), min_size=1))
+def test_texts_of_as_many_digits_compare_like_their_numbers(digits: int, whole: list[int]) -> None:
+    texts = [f"{n // 10**digits}.{n % 10**digits:0{digits}}" for n in whole]
+    found = _steps(texts)
+    assert found == _known_steps(texts) or max(map(len, texts)) > 16
+
+
+@given(st.lists(_DECIMALS, min_size=1, max_size=6))
+def test_other_texts_are_compared_rightly_or_not_at_all(texts: list[str]) -> None:
+    assert _steps(texts) in (None, _known_steps(texts))
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [["1", "2"], ["1.0", "-1.0"], ["1.0", "1.00"], ["1.0", "x.0"], ["1.0", ".0"], ["1.5", "105"]],
+)
+def test_texts_that_do_not_compare(texts: list[str]) -> None:
+    assert _steps(texts) is None
 
 
 @pytest.mark.parametrize(
