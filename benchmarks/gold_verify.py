@@ -18,44 +18,28 @@ from collections.abc import Callable
 from pathlib import Path
 
 LINES, SIZE = 100_000, 64 * 1024 * 1024
-WORDS = [
-    "what",
-    "did",
-    "revenue",
-    "do",
-    "in",
-    "the",
-    "third",
-    "quarter",
-    "how",
-    "long",
-    "is",
-    "a",
-    "token",
-    "valid",
-    "büyük",
-    "şehir",
-]
+TEXT = "what did revenue do in the third quarter how long is a token valid büyük şehir"
 
 
 def write_gold(folder: Path) -> None:
-    """Write a gold directory that fills both bounds exactly."""
+    """Write a gold directory of labelled cases that fills both bounds exactly."""
     from evalnb.gold.dataset import pin_gold_dir
 
     chance = random.Random(7)
     width = SIZE // LINES
     lines = []
     for number in range(LINES):
-        ids = [f"doc-{chance.getrandbits(48):012x}" for _ in range(4)]
+        ids = [f"doc_{chance.getrandbits(64):016x}" for _ in range(4)]
         case = {
             "case_id": f"q{number:06d}",
             "family_key": f"family-{number // 2}",
             "split": "development",
             "language": "en",
-            "request": {"query": " ".join(chance.choices(WORDS, k=9)), "mode": "keyword"},
+            "request": {"query": " ".join(chance.choices(TEXT.split(), k=9)), "mode": "keyword"},
             "expected": {"document_ids": ids[:2]},
             "document_relevance": dict(zip(ids, (3, 1, 0, -1), strict=True)),
-            "tags": {"topic": chance.choice(WORDS)},
+            "content": [{"document": "report.pdf", "content_contains": ["grew", "gelirleri"]}],
+            "label_provenance": {"method": "human", "annotators": 2, "independent": True},
             "description": "",
         }
         line = json.dumps(case, ensure_ascii=False)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gc
 import hashlib
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import jiter
@@ -22,10 +22,14 @@ from evalnb.search.request import QueryRequest
 PIN_AGAIN = "correct the line, then run `evalnb gold pin` on the folder"
 KNOWN_KEYS = frozenset(GoldCase.model_fields) | frozenset(QueryRequest.model_fields)
 
-# With every digit a zero, one substring search tells whether a line may hold an integer past 64
-# bits, which the fast parsers would take.
-_ZEROS = bytes.maketrans(b"123456789", b"000000000")
-_LONG_NUMBER = re.compile(rb"[:,\[\s]-?\d{19}")
+_BLOCK = 256 * 1024  # bytes of lines that are hashed and cleared of doubt together
+_VALIDATE: Callable[[object], GoldCase] = GoldCase.__pydantic_validator__.validate_python
+_PARSE = partial(jiter.from_json, allow_inf_nan=False, catch_duplicate_keys=True, cache_mode="none")
+
+# With every digit as 0, and a colon for whatever a number may follow, one substring search tells
+# whether an integer may be past 64 bits, which the fast parsers would take.
+_SHAPE = bytes.maketrans(b"123456789,[ \t\n\r", b"000000000::::::")
+_LONG_NUMBER = b":" + b"0" * 19
 
 
 def read_cases(path: Path, keep: Callable[[GoldCase], object]) -> str:
@@ -46,25 +50,27 @@ def read_cases(path: Path, keep: Callable[[GoldCase], object]) -> str:
         If there is no such regular file.
     """
     digest, rules = hashlib.sha256(), CaseRules(where=str(path), unit="line")
-    room, number = CASES_BYTES + 1, 0
+    size = number = 0
     with open_bounded(path, bound=CASES_BYTES, what="cases.jsonl") as file, _collector_off():
         refuse_lfs_pointer(file.peek(1024), where=str(path))
-        while line := file.readline(room):
-            number += 1
-            room -= len(line)
-            if room <= 0 or number > CASES_LINES:
-                size = CASES_BYTES + 1 - room
-                check_limit("bytes of cases.jsonl", size, CASES_BYTES, argument="", where=str(path))
-                check_limit(
-                    "lines of cases.jsonl", number, CASES_LINES, argument="", where=str(path)
-                )
-            digest.update(line)
-            case = _parse_line(line, path, number)
-            rules.add(case, number)
-            keep(case)
+        while lines := file.readlines(_BLOCK):
+            block = b"".join(lines)
+            digest.update(block)
+            size += len(block)
+            _check_bounds(path, size, number + len(lines))
+            clear = not _is_doubtful(block)
+            for number, line in enumerate(lines, number + 1):  # noqa: B020
+                case = _parse_line(line, path, number, clear=clear or not _is_doubtful(line))
+                rules.add(case, number)
+                keep(case)
     if not number:
         raise GoldError("the file is empty", where=str(path), remedy="write at least one case")
     return digest.hexdigest()
+
+
+def _check_bounds(path: Path, size: int, lines: int) -> None:
+    for what, amount, bound in (("bytes", size, CASES_BYTES), ("lines", lines, CASES_LINES)):
+        check_limit(f"{what} of cases.jsonl", amount, bound, argument="", where=str(path))
 
 
 @contextmanager
@@ -79,16 +85,13 @@ def _collector_off() -> Iterator[None]:
             gc.enable()
 
 
-def _parse_line(line: bytes, path: Path, number: int) -> GoldCase:
+def _parse_line(line: bytes, path: Path, number: int, *, clear: bool) -> GoldCase:
     """Parse one line; whatever is doubtful is read again slowly, to be explained or cleared."""
     try:
-        if not _is_doubtful(line):
+        if clear:
             # Validating the parsed values leaves one JSON parse, and costs less than another. A
             # date, which JSON can only spell as text, fails here and passes the slow way.
-            fields = jiter.from_json(
-                line, allow_inf_nan=False, catch_duplicate_keys=True, cache_mode="none"
-            )
-            case = GoldCase.model_validate(fields)
+            case = _VALIDATE(_PARSE(line))
             hints = case.request.hints
             if hints is None or hints.system_options is None:  # its scalars may be infinite
                 return case
@@ -97,11 +100,11 @@ def _parse_line(line: bytes, path: Path, number: int) -> GoldCase:
     return _parse_slowly(line, path, number)
 
 
-def _is_doubtful(line: bytes) -> bool:
+def _is_doubtful(data: bytes) -> bool:
     """Whether the fast parsers might take something here that strict JSON refuses."""
-    if b"\\u0000" in line or b"\r" in line:
-        return True
-    return b"0" * 19 in line.translate(_ZEROS) and _LONG_NUMBER.search(line) is not None
+    return (
+        b"\\u0000" in data or b"\r" in data or _LONG_NUMBER in data.translate(_SHAPE, delete=b"-")
+    )
 
 
 def _parse_slowly(line: bytes, path: Path, number: int) -> GoldCase:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import hashlib
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -195,6 +196,14 @@ def test_a_family_on_both_splits_names_both_lines(read: Any) -> None:
         read(line("a") + line("b", family_key="a", split="test"))
 
 
+def test_doubt_about_a_block_is_settled_line_by_line(read: Any) -> None:
+    lines = [line(str(number), description="x" * 3000) for number in range(300)]
+    assert len(read(b"".join(lines))) == 300
+    lines[200] = line("200", description="\u0000")
+    with pytest.raises(GoldError, match=r"cases.jsonl:201: description: the text holds a NUL"):
+        read(b"".join(lines))
+
+
 def test_bounds(read: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     data = line("a") + line("b")
     monkeypatch.setattr(cases_file, "CASES_LINES", 2)
@@ -259,10 +268,11 @@ def test_the_fast_reader_takes_what_the_slow_one_takes(
     if mutation:
         at, inserted = mutation
         data = data[: at % len(data)] + inserted + data[at % len(data) :]
+    path, clear = Path("cases.jsonl"), not cases_file._is_doubtful(data)
     answers = []
-    for parse in (cases_file._parse_line, cases_file._parse_slowly):
+    for parse in (partial(cases_file._parse_line, clear=clear), cases_file._parse_slowly):
         try:
-            answers.append(canonical_line(parse(data, Path("cases.jsonl"), 3)))
+            answers.append(canonical_line(parse(data, path, 3)))
         except GoldError as error:
             answers.append(str(error).encode())
     assert answers[0] == answers[1]
