@@ -19,8 +19,10 @@ Role = Literal["query", "passage"]
 Given = TypeVar("Given")
 Made = TypeVar("Made")
 
-_TOKENIZER_INPUTS = {"input_ids": "ids", "attention_mask": "attention_mask"} | {
-    "token_type_ids": "type_ids"
+_TOKENIZER_INPUTS = {
+    "input_ids": "ids",
+    "attention_mask": "attention_mask",
+    "token_type_ids": "type_ids",
 }
 _POOLED, _BY_TOKEN = "sentence_embedding", ("token_embeddings", "last_hidden_state")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shlex
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -61,7 +62,8 @@ class IndexInputs:
 
     def command(self, root: Path) -> str:
         """Say how the index is built."""
-        return f"build it with: evalnb index {self.name} --workspace {root}"
+        command = ["evalnb", "index", self.name, "--workspace", str(root)]
+        return f"build it with: {shlex.join(command)}"
 
     def manifest(self) -> dict[str, Any]:
         """Return what a manifest has to say of the inputs."""

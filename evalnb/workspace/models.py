@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -90,7 +91,7 @@ def find_model(name: str) -> OnnxModel:
     BadInputError
         If no model has this name, or the folder's settings are not supported.
     """
-    if name != MINILM and not name.startswith(FOLDER):
+    if name != MINILM and not is_folder(name):
         raise BadInputError(
             f"no model is called {name!r}", remedy=f"{MINILM}, or onnx:DIR for a folder"
         )
@@ -99,9 +100,14 @@ def find_model(name: str) -> OnnxModel:
     return _packaged() if name == MINILM else _in_folder(Path(name.removeprefix(FOLDER)))
 
 
+def is_folder(name: str) -> bool:
+    """Say whether a model's name is ``onnx:DIR``."""
+    return name.startswith(FOLDER) and name != FOLDER and name.isprintable()
+
+
 def canonical_model_name(name: str) -> str:
     """Write a model's folder as a whole path, the same from every working directory."""
-    if not name.startswith(FOLDER):
+    if not is_folder(name):
         return name
     return f"{FOLDER}{Path(name.removeprefix(FOLDER)).expanduser().resolve()}"
 
@@ -154,7 +160,7 @@ def _packaged() -> OnnxModel:
 
 
 def _in_folder(folder: Path) -> OnnxModel:
-    if not folder.is_dir():
+    if not os.path.isdir(folder):  # Path.is_dir raises for a name that is too long
         raise NotFoundError("there is no model folder", where=str(folder))
     model, tokenizer = _model_file(folder), folder / "tokenizer.json"
     if not tokenizer.is_file():

@@ -17,7 +17,14 @@ from evalnb.errors import CapabilityError, EvalnbError, SearchFailedError
 from evalnb.limits import MIB
 from evalnb.search.result import Candidates
 from evalnb.workspace.encoders import OnnxEncoder, OnnxGraph, load_encoder
-from evalnb.workspace.models import FOLDER, MINILM, OnnxModel, canonical_model_name, find_model
+from evalnb.workspace.models import (
+    FOLDER,
+    MINILM,
+    OnnxModel,
+    canonical_model_name,
+    find_model,
+    is_folder,
+)
 
 MAXSIM = "maxsim"
 DEFAULT_RERANKER = MAXSIM
@@ -186,6 +193,12 @@ def find_reranker(name: str, given: Mapping[str, RerankFunction]) -> Reranker:
     return MaxSim(name, load_encoder(model))
 
 
+def canonical_reranker(name: str) -> str:
+    """Return a reranker's name with a model's folder as a whole path."""
+    encoder = name.removeprefix(f"{MAXSIM}:")
+    return name.removesuffix(encoder) + canonical_model_name(encoder)
+
+
 def reranker_identity(name: str, given: Mapping[str, RerankFunction]) -> dict[str, str]:
     """Return what makes a reranker's scores without loading it; nothing if it is not there."""
     if name in given:
@@ -202,7 +215,7 @@ def _model(name: str) -> OnnxModel | None:
     if name == MAXSIM:
         return find_model(MINILM)
     model = name.removeprefix(f"{MAXSIM}:")
-    return find_model(canonical_model_name(model)) if model.startswith(FOLDER) else None
+    return find_model(canonical_model_name(model)) if is_folder(model) else None
 
 
 def reranker_digest(reranker: Reranker) -> str:

@@ -14,6 +14,8 @@ from evalnb.gold.strict_json import describe_validation_error
 from evalnb.search.request import Configuration, Hints, Limit, Mode, Record, Text
 from evalnb.workspace.analysis import analysis_of, lexical_index_name
 from evalnb.workspace.chunking import Chunking
+from evalnb.workspace.rerank import canonical_reranker
+from evalnb.workspace.text_index import canonical_text_index
 
 FILE_NAME = "config.json"
 
@@ -125,11 +127,20 @@ def changed_settings(settings: Settings, changes: dict[str, Any]) -> Settings:
         if value is None:
             place.pop(last, None)
         else:
-            place[last] = value
+            place[last] = _whole(key, value)
     try:
         return Settings.model_validate_json(json.dumps(document))
     except ValidationError as error:
         raise _refusal(error) from error
+
+
+def _whole(key: str, value: Any) -> Any:
+    """Write out the place of a model's folder: what is kept holds in every working directory."""
+    if key == "hints.text_index" and isinstance(value, str):
+        return canonical_text_index(value)
+    if key == "hints.reranker" and isinstance(value, str):
+        return canonical_reranker(value)
+    return value
 
 
 def _refusal(error: ValidationError, *, where: str | None = None) -> BadInputError:

@@ -119,7 +119,8 @@ class Workspace:
         CapabilityError
             With what is missing and the command that builds it.
         """
-        check_controls(controls, self._parts(self.snapshot()))
+        parts = self._parts(self.snapshot(), offline=self.settings.offline)
+        check_controls(controls, parts)
 
     def open(self, context: SearchContext) -> WorkspaceSession:
         """Open a session on the context's snapshot, or on the active one.

@@ -21,7 +21,7 @@ from evalnb.workspace.index_folders import IndexInputs, publish_index
 from evalnb.workspace.lexical_index import UNITS, digest_of
 from evalnb.workspace.locate import UnitRow, unit_rows
 from evalnb.workspace.lsa import LSA_SETTINGS, fit_lsa, load_lsa
-from evalnb.workspace.models import FOLDER, MINILM, RUNTIME, canonical_model_name, find_model
+from evalnb.workspace.models import MINILM, RUNTIME, canonical_model_name, find_model, is_folder
 from evalnb.workspace.snapshot import Snapshot
 from evalnb.workspace.store import Store
 from evalnb.workspace.vectors import OWNERS, Floats, Ints, Owners, Vectors, best_places
@@ -77,9 +77,11 @@ def canonical_text_index(name: str) -> str:
         If no text index has this name.
     """
     model = name.removeprefix(TEXT)
-    if name != LSA and (not name.startswith(TEXT) or not model.startswith((MINILM, FOLDER))):
+    if name in (LSA, f"{TEXT}{MINILM}"):
+        return name
+    if not name.startswith(TEXT) or not is_folder(model):
         raise BadInputError(f"no text index is called {name!r}", remedy=f"one of {TEXT_NAMES}")
-    return name if name == LSA else f"{TEXT}{canonical_model_name(model)}"
+    return f"{TEXT}{canonical_model_name(model)}"
 
 
 def text_inputs(name: str, snapshot: Snapshot) -> IndexInputs:
@@ -95,7 +97,7 @@ def text_inputs(name: str, snapshot: Snapshot) -> IndexInputs:
         return IndexInputs(name, name, {"input": _INPUT, **LSA_SETTINGS}, snapshot)
     model = name.removeprefix(TEXT)
     # A folder's place on this machine is no input: its digests are.
-    family = f"{TEXT}onnx" if model.startswith(FOLDER) else name
+    family = f"{TEXT}onnx" if is_folder(model) else name
     return IndexInputs(name, family, {"input": _INPUT, **find_model(model).settings()}, snapshot)
 
 

@@ -246,6 +246,11 @@ def test_a_cross_encoder_is_no_encoder(make_cross_encoder, tmp_path: Path) -> No
         OnnxEncoder(find_model(f"onnx:{folder}"))
 
 
+def test_a_name_too_long_for_a_path_is_not_found() -> None:
+    with pytest.raises(NotFoundError, match="there is no model folder"):
+        find_model(f"onnx:{'x' * 5_000}")
+
+
 def test_nan_is_never_a_vector(make_model, tmp_path: Path) -> None:
     folder = make_model(tmp_path / "model", {"fine": (1.0, 0.0), "broken": (float("nan"), 0.0)})
     encoder = OnnxEncoder(find_model(f"onnx:{folder}"))
@@ -253,7 +258,7 @@ def test_nan_is_never_a_vector(make_model, tmp_path: Path) -> None:
         encode(encoder, "fine", "broken")
 
 
-@pytest.mark.parametrize("name", ["e5", "minilm", "text:lsa-256", ""])
+@pytest.mark.parametrize("name", ["e5", "minilm", "text:lsa-256", "", "onnx:", "onnx:a\nb"])
 def test_unknown_models(name) -> None:
     with pytest.raises(BadInputError, match="no model is called"):
         find_model(name)

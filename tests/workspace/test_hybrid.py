@@ -264,6 +264,19 @@ class TestChoiceOfTheIndex:
         workspace.configure({"hints.text_index": name})
         assert names(ask(workspace, "money", overrides={"mode": "semantic"}))[0] == "b"
 
+    def test_what_is_configured_holds_in_every_working_directory(
+        self, workspace: Workspace, tmp_path: Path, monkeypatch
+    ) -> None:
+        monkeypatch.chdir(tmp_path)
+        reranker = "hints.reranker"
+        written = {"onnx:m": f"onnx:{tmp_path}/m", "maxsim:onnx:m": f"maxsim:onnx:{tmp_path}/m"}
+        for given, kept in (written | {"maxsim": "maxsim", "shortest": "shortest"}).items():
+            assert workspace.configure({reranker: given}).hints.reranker == kept
+        settings = workspace.configure({"hints.text_index": "text:onnx:model"})
+        assert settings.hints.text_index == workspace_text_index(workspace)
+        with pytest.raises(BadInputError, match="no text index is called 'text:bge'"):
+            workspace.configure({"hints.text_index": "text:bge"})
+
     def test_an_index_of_another_snapshot_is_none(self, workspace: Workspace, ask) -> None:
         name = workspace_text_index(workspace)
         before = workspace.snapshot().snapshot_id

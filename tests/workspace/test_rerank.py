@@ -143,7 +143,9 @@ def test_a_pool_is_ordered_by_score_then_id() -> None:
     assert (found.ids, found.scores) == (("a", "c", "b"), (2.0, 2.0, 1.0))
 
 
-@pytest.mark.parametrize("name", ["bge", "maxsim:", "maxsim:minilm-l12", "llm", ""])
+@pytest.mark.parametrize(
+    "name", ["bge", "maxsim:", "maxsim:minilm-l12", "onnx:", "maxsim:onnx:", "llm", ""]
+)
 def test_an_unknown_reranker_is_unavailable(name) -> None:
     with pytest.raises(CapabilityError, match=r"there is no reranker.*house, maxsim"):
         find_reranker(name, {"house": by_length})

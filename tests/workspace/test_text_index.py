@@ -303,7 +303,10 @@ class TestBuilding:
         assert sorted((workspace.folder / "indexes").rglob("*")) == before
         assert embedded == []
 
-    @pytest.mark.parametrize("wrong", ["text:bge", "text:", "text:lsa-512", "text:minilm"])
+    @pytest.mark.parametrize(
+        "wrong",
+        ["text:bge", "text:", "text:lsa-512", "text:minilm", "text:onnx:", "text:onnx:a\x00b"],
+    )
     def test_unknown_names(self, indexed: Workspace, ask, wrong) -> None:
         with pytest.raises(BadInputError, match="no text index is called"):
             indexed.index(wrong)
