@@ -322,8 +322,18 @@ def system(
     return FunctionSystem(fn, version=version, timeout_s=timeout_s)
 
 
-def open_workspace(directory: str | Path) -> Workspace:
+def open_workspace(
+    directory: str | Path,
+    *,
+    rerankers: Mapping[str, Callable[[str, Sequence[str]], Sequence[float]]] | None = None,
+) -> Workspace:
     """Open an embedded workspace.
+
+    Parameters
+    ----------
+    rerankers
+        Functions that the hint ``reranker`` may name: called with the query and the texts of a
+        pool, they return one score a text. A function's ``version`` pins what it does.
 
     Raises
     ------
@@ -332,7 +342,7 @@ def open_workspace(directory: str | Path) -> Workspace:
     """
     from evalnb.workspace.system import open_workspace as open_directory
 
-    return open_directory(Path(directory))
+    return open_directory(Path(directory), rerankers=rerankers)
 
 
 def load_report(path: str | Path) -> Report:
