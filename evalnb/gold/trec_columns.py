@@ -153,8 +153,8 @@ class Columns:
         """Say where a column of decimals rises from row to row, and where it stays, by its text.
 
         Read from its end, a text compares as its number if every one has as many digits behind
-        the point, and no sign; up to 15 digits, different texts are different numbers. Most files are
-        so, and then half the work is saved. None for others.
+        the point, and no sign; up to 15 digits, different texts are different numbers. Most files
+        are so, and then half the work is saved. None for others.
         """
         begins, ends = self._column(column)
         lengths = ends - begins
