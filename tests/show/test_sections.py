@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+import evalnb as ev
 from evalnb.comparison.paired import compare_frames
 from evalnb.errors import BadInputError, NotFoundError
 from evalnb.evaluation.frames import scores_frame
@@ -25,6 +26,7 @@ from evalnb.show import sections
 from evalnb.show.findings import findings_of, notices_of
 from evalnb.show.html import check_offline, page_html
 from evalnb.show.reading import Reading
+from evalnb.show.tables import comparison_text
 
 MakeReport = Callable[..., EvaluationReport]
 
@@ -245,3 +247,14 @@ def test_a_comparison_stands_alone(report: EvaluationReport) -> None:
     assert 'href="#case-' not in page
     assert "better &lt;i&gt; is better than today" in sections.comparison_html(comparison)
     assert "better &lt;i&gt; is better than today" in sections.report_html(report)
+
+
+def test_a_comparison_of_reports_knows_their_questions(
+    report: EvaluationReport, tmp_path: Path
+) -> None:
+    compared = ev.compare(ev.Report(report), baseline="better <i>", measures=["RR@10"])
+    asked = "who keeps the light"
+    assert asked in str(compared)
+    assert asked in compared._repr_html_()
+    assert asked in compared.to_html(tmp_path / "compared.html").read_text()
+    assert asked not in comparison_text(compared.record)

@@ -149,7 +149,7 @@ def _draw_interval(ax: Axes, y: int, low: object, high: object, colour: str) -> 
 def _draw_upright(ax: Axes, x: float, n: int, colour: str) -> None:
     """Draw an upright line at ``x`` through the marks of every row, but not through its label."""
     ax.vlines(
-        [x] * n, [y - 0.16 for y in range(n)], [y + 0.4 for y in range(n)], colour, lw=1, zorder=0
+        [x] * n, [y - 0.16 for y in range(n)], [y + 0.34 for y in range(n)], colour, lw=1, zorder=0
     )
 
 
