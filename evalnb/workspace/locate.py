@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from evalnb.search.request import Scalar
-from evalnb.search.result import ChannelRank, Hit, Identities, Span, TextLocator
+from evalnb.search.result import Hit
 from evalnb.search.system import Binding, Extraction, Unit
 from evalnb.workspace.eligibility import Eligibility
 from evalnb.workspace.snapshot import Snapshot
@@ -38,12 +36,13 @@ _MEMBERS_SQL = """
 """
 
 _UNITS_SQL = """
-    SELECT u.unit_id, u.text, u.heading, u.extraction
-    FROM units u
-    WHERE EXISTS (SELECT 1 FROM chunks c
-                  WHERE c.chunking = ? AND c.extraction = u.extraction AND c.unit = u.unit)
-      AND EXISTS (SELECT 1 FROM members m WHERE m.snapshot = ? AND m.extraction = u.extraction)
-    ORDER BY u.unit_id
+    SELECT unit_id, text, heading, extraction FROM units
+    WHERE unit IN (
+        SELECT c.unit FROM members m
+        JOIN chunks c ON c.chunking = ? AND c.extraction = m.extraction
+        WHERE m.snapshot = ?
+    )
+    ORDER BY unit_id
 """
 
 _BINDINGS_SQL = """
@@ -121,42 +120,69 @@ class UnitRow(NamedTuple):
         return "\n".join(headings)
 
 
-@dataclass(frozen=True, slots=True)
-class LocatedUnit:
+class LocatedUnit(NamedTuple):
     """One unit with everything that a hit says about it."""
 
-    ids: Identities
-    document_name: str
-    text: str
+    unit_id: str
+    extraction_id: str
+    start: int
+    end: int
+    heading: str
     text_sha256: str
-    span: Span
-    locator: TextLocator
-    metadata: dict[str, Scalar]
+    text: str
+    source_id: str
+    document_id: str
+    revision_id: str
+    file_id: str
+    title: str | None
+    path: str
+    pages: str
 
     def hit(
         self,
         rank: int,
         *,
         score: float | None,
-        channels: dict[str, ChannelRank],
+        channels: Mapping[str, Mapping[str, int | float | None]],
         exact_identifiers: int = 0,
     ) -> Hit:
-        """Place the unit in a ranking."""
-        exact: dict[str, Scalar] = (
-            {"exact_identifiers": exact_identifiers} if exact_identifiers else {}
-        )
-        return Hit.model_construct(
-            rank=rank,
-            kind="unit",
-            ids=self.ids,
-            document_name=self.document_name,
-            text=self.text,
-            text_sha256=self.text_sha256,
-            span=self.span,
-            locator=self.locator,
-            score=score,
-            channels=channels,
-            metadata=self.metadata | exact,
+        """Place the unit in a ranking; ``channels`` has rank and score in each."""
+        about = {
+            "title": self.title,
+            "heading": self.heading.replace("\n", " > "),
+            "page": bisect_right(json.loads(self.pages), self.start),  # 0: it has no pages
+            "exact_identifiers": exact_identifiers,
+        }
+        # One validation of the whole costs a third of making its records one by one.
+        return Hit.model_validate(
+            {
+                "rank": rank,
+                "kind": "unit",
+                "ids": {
+                    "source_id": self.source_id,
+                    "document_id": self.document_id,
+                    "revision_id": self.revision_id,
+                    "unit_id": self.unit_id,
+                    "file_id": self.file_id,
+                },
+                "document_name": self.path,
+                "text": self.text,
+                "text_sha256": self.text_sha256,
+                "span": {
+                    "extraction_id": self.extraction_id,
+                    "start": self.start,
+                    "end": self.end,
+                },
+                "locator": {
+                    "type": "text",
+                    "path": self.path,
+                    "start": self.start,
+                    "end": self.end,
+                },
+                "score": score,
+                "channels": channels,
+                "metadata": {name: value for name, value in about.items() if value},
+            }
         )
 
 
@@ -165,33 +191,8 @@ def located_units(
 ) -> dict[str, LocatedUnit]:
     """Read units by id, with the document that they stand in."""
     marks = ",".join("?" * len(unit_ids))
-    rows = store.db.execute(_HITS_SQL.format(marks=marks), (snapshot.key, *unit_ids)).fetchall()
-    return {row[0]: _located(row) for row in rows}
-
-
-def _located(row: tuple[Any, ...]) -> LocatedUnit:
-    unit_id, extraction_id, start, end, heading, text_sha256, text, *document = row
-    source_id, document_id, revision_id, file_id, title, path, pages = document
-    about = {
-        "title": title,
-        "heading": heading.replace("\n", " > "),
-        "page": bisect_right(json.loads(pages), start),  # 0: it has no pages
-    }
-    return LocatedUnit(
-        ids=Identities.model_construct(
-            source_id=source_id,
-            document_id=document_id,
-            revision_id=revision_id,
-            unit_id=unit_id,
-            file_id=file_id,
-        ),
-        document_name=path,
-        text=text,
-        text_sha256=text_sha256,
-        span=Span.model_construct(extraction_id=extraction_id, start=start, end=end),
-        locator=TextLocator.model_construct(path=path, start=start, end=end),
-        metadata={name: value for name, value in about.items() if value},
-    )
+    rows = store.db.execute(_HITS_SQL.format(marks=marks), (snapshot.key, *unit_ids))
+    return {row[0]: LocatedUnit._make(row) for row in rows}
 
 
 def unit_rows(store: Store, snapshot: Snapshot) -> Iterator[UnitRow]:

@@ -35,8 +35,8 @@ class Parts:
         Opens an index once; every byte of it is verified then.
     rerankers
         Functions that were given to the workspace, by name.
-    loaded
-        Rerankers that were asked for before, by name.
+    loaded, opened
+        Rerankers and lexical indexes that were asked for before, by name.
     offline
         Whether nothing may call a network provider.
     """
@@ -46,6 +46,7 @@ class Parts:
     read_index: Callable[[IndexInputs], Index]
     rerankers: Mapping[str, RerankFunction] = field(default_factory=dict)
     loaded: dict[str, Reranker] = field(default_factory=dict)
+    opened: dict[str, LexicalIndex] = field(default_factory=dict)
     offline: bool = False
 
     def lexical(self, hints: Hints) -> LexicalIndex:
@@ -56,9 +57,12 @@ class Parts:
         CapabilityError
             If it is missing or damaged, with the command that builds it.
         """
-        index = self.read_index(index_inputs(chosen_lexical_index(hints), self.snapshot))
-        assert isinstance(index, LexicalIndex)
-        return index
+        name = chosen_lexical_index(hints)
+        if name not in self.opened:  # its identity alone takes as long as a search
+            index = self.read_index(index_inputs(name, self.snapshot))
+            assert isinstance(index, LexicalIndex)
+            self.opened[name] = index
+        return self.opened[name]
 
     def text(self, hints: Hints) -> TextIndex:
         """Open the text index that hints name, else the only one of the snapshot.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from evalnb.errors import BadInputError, CapabilityError
 from evalnb.search.fusion import DEFAULT_NORMALISATION, RRF_K, fuse
 from evalnb.search.request import WORKSPACE_CHANNELS, Controls, Hints, QueryRequest, Scope
-from evalnb.search.result import Candidates, ChannelRank, Decision, Hit, QueryResult, Trace
+from evalnb.search.result import Candidates, Decision, Hit, QueryResult, Trace
 from evalnb.workspace.channels import Ranking, lexical_ranking, text_ranking
 from evalnb.workspace.eligibility import Eligibility, eligibility
 from evalnb.workspace.locate import exact_units, located_units
@@ -167,11 +167,13 @@ def _hits(
     exact: Mapping[str, int],
 ) -> tuple[Hit, ...]:
     located = located_units(pinned.store, pinned.snapshot, [unit_id for unit_id, _ in selected])
-    channels: dict[str, dict[str, ChannelRank]] = {unit_id: {} for unit_id, _ in selected}
+    channels: dict[str, dict[str, dict[str, int | float | None]]] = {
+        unit_id: {} for unit_id, _ in selected
+    }
     for name, found in lists.items():
         for rank, (unit_id, score) in enumerate(zip(found.ids, found.scores, strict=True), 1):
             if unit_id in channels:
-                channels[unit_id][name] = ChannelRank.model_construct(rank=rank, score=score)
+                channels[unit_id][name] = {"rank": rank, "score": score}
     return tuple(
         located[unit_id].hit(
             rank,
