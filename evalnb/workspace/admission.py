@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from evalnb.search.ids import canonical_id
-from evalnb.workspace.chunking import Chunking, Heading, heading_path
-from evalnb.workspace.documents import Extracted, find_identifiers
+from evalnb.workspace.documents import Extracted
 from evalnb.workspace.store import Store
 
 Outcome = Literal["new", "updated", "unchanged"]
 
-_CHUNKED_AT_ONCE = 500  # documents; bounds what a stopped process has to do again
+TITLE_CHARACTERS = 500  # every unit under a title carries it; a longer one is a paragraph
 
 
 _DOCUMENTS_SQL = """
@@ -37,8 +35,7 @@ _WRITES = {
     "sources": "INSERT INTO sources VALUES (?, ?, ?)",
     "documents": "INSERT INTO documents VALUES (?, ?, ?, ?, ?)",
     "revisions": "INSERT INTO revisions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    "extractions": "INSERT INTO extractions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    "identifiers": "INSERT OR IGNORE INTO identifiers VALUES (?, ?, ?, ?)",
+    "extractions": "INSERT INTO extractions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     "newest": "UPDATE documents SET newest = ? WHERE document = ?",
     "attributes": "UPDATE revisions SET extraction = ?, language = ?, effective_from = ?, "
     "effective_to = ? WHERE revision = ?",
@@ -128,9 +125,7 @@ class _BatchWriter:
         key = self._take("extractions")
         self._extractions[ids.extraction_id] = (key,)
         known = self._revisions.get(ids.revision_id)
-        headings = json.dumps(
-            [[h.start, h.level, h.title] for h in document.headings], ensure_ascii=False
-        )
+        headings = [[h.start, h.level, h.title[:TITLE_CHARACTERS]] for h in document.headings]
         self._rows["extractions"].append(
             (
                 key,
@@ -140,13 +135,10 @@ class _BatchWriter:
                 document.modality,
                 len(document.text.encode()),
                 json.dumps(document.pages),
-                headings,
+                json.dumps(document.identifiers, ensure_ascii=False),
+                json.dumps(headings, ensure_ascii=False),
                 document.text,
             )
-        )
-        self._rows["identifiers"].extend(
-            (name, key, start, end)
-            for name, start, end in find_identifiers(document.text, document.identifiers)
         )
         return key
 
@@ -163,7 +155,8 @@ class _BatchWriter:
         key = self._take("revisions") if known is None else int(known[0])
         if known is None:
             file_id = canonical_id("file", ids.source_id, ids.revision_id, document.path)
-            made_of = (file_id, document.bytes_sha256, document.title)
+            title = document.title and document.title[:TITLE_CHARACTERS]
+            made_of = (file_id, document.bytes_sha256, title)
             row = (key, ids.revision_id, document_key, extraction, *made_of, *attributes[1:])
             self._rows["revisions"].append(row)
         elif known[1:] != attributes:
@@ -181,68 +174,3 @@ def next_key(db: sqlite3.Connection, table: str) -> int:
     """Return the integer that the next row of a table gets."""
     sql = f"SELECT coalesce(max(rowid), 0) + 1 FROM {table}"  # noqa: S608  # our own names
     return int(db.execute(sql).fetchone()[0])
-
-
-def cut_extractions(store: Store, chunking: Chunking, extractions: Iterable[int]) -> int:
-    """Cut extractions into units where this way of cutting was not applied yet.
-
-    Returns
-    -------
-    int
-        The key of the chunking.
-    """
-    with store.transaction() as db:
-        db.execute("INSERT OR IGNORE INTO chunkings (key) VALUES (?)", (chunking.key,))
-        row = db.execute("SELECT chunking FROM chunkings WHERE key = ?", (chunking.key,))
-        key = int(row.fetchone()[0])
-    cut = {
-        extraction
-        for (extraction,) in store.db.execute(
-            "SELECT DISTINCT extraction FROM chunks WHERE chunking = ?", (key,)
-        )
-    }
-    uncut = [extraction for extraction in extractions if extraction not in cut]
-    for at in range(0, len(uncut), _CHUNKED_AT_ONCE):
-        with store.transaction() as db:
-            _cut_batch(db, chunking, key, uncut[at : at + _CHUNKED_AT_ONCE])
-    return key
-
-
-def _cut_batch(
-    db: sqlite3.Connection, chunking: Chunking, chunking_key: int, extractions: list[int]
-) -> None:
-    rows = {}
-    for extraction in extractions:
-        extraction_id, stored, text = db.execute(
-            "SELECT extraction_id, headings, text FROM extractions WHERE extraction = ?",
-            (extraction,),
-        ).fetchone()
-        headings = [Heading(*row) for row in json.loads(stored)]
-        for start, end in chunking.spans(text, headings):
-            piece = text[start:end]
-            rows[canonical_id("unit", extraction_id, start, end)] = (
-                extraction,
-                start,
-                end,
-                hashlib.sha256(piece.encode()).hexdigest(),
-                "\n".join(heading_path(headings, start)),
-                piece,
-            )
-    keys: dict[str, int] = dict(  # another way of cutting may have made the same unit
-        db.execute(
-            "SELECT unit_id, unit FROM units WHERE unit_id IN (SELECT value FROM json_each(?))",
-            (json.dumps(list(rows)),),
-        )
-    )
-    first = next_key(db, "units")
-    new = [unit_id for unit_id in rows if unit_id not in keys]
-    made = {unit_id: first + n for n, unit_id in enumerate(new)}
-    db.executemany(
-        "INSERT INTO units VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        ((made[unit_id], unit_id, *rows[unit_id]) for unit_id in new),
-    )
-    keys |= made
-    db.executemany(
-        "INSERT INTO chunks VALUES (?, ?, ?)",
-        ((chunking_key, row[0], keys[unit_id]) for unit_id, row in rows.items()),
-    )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -54,18 +53,25 @@ class Chunking:
             yield from _pieces(text, start, end, size=self.size, overlap=self.overlap)
 
 
-def heading_path(headings: Sequence[Heading], start: int) -> tuple[str, ...]:
-    """Return the titles above a position, outermost first.
+def heading_paths(
+    headings: Sequence[Heading], positions: Iterable[int]
+) -> Iterator[tuple[str, ...]]:
+    """Yield the titles above each position, outermost first; positions ascend.
 
-    >>> heading_path([Heading(0, 1, "A"), Heading(9, 2, "B"), Heading(20, 2, "C")], 25)
-    ('A', 'C')
+    >>> headings = [Heading(0, 1, "A"), Heading(9, 2, "B"), Heading(20, 2, "C")]
+    >>> list(heading_paths(headings, [5, 25]))
+    [('A',), ('A', 'C')]
     """
     path: list[Heading] = []
-    for heading in headings[: bisect_right([h.start for h in headings], start)]:
-        while path and path[-1].level >= heading.level:
-            path.pop()
-        path.append(heading)
-    return tuple(heading.title for heading in path)
+    following = 0
+    for position in positions:
+        while following < len(headings) and headings[following].start <= position:
+            heading = headings[following]
+            while path and path[-1].level >= heading.level:
+                path.pop()
+            path.append(heading)
+            following += 1
+        yield tuple(heading.title for heading in path)
 
 
 def _sections(text: str, headings: Sequence[Heading]) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -52,31 +52,26 @@ class Extracted:
     modality: Modality = "text"
 
 
-def find_identifiers(text: str, declared: Iterable[str] = ()) -> Iterator[tuple[str, int, int]]:
-    """Find what can be looked up exactly: (identifier, start, end) for each place it stands.
+def find_identifiers(text: str) -> set[str]:
+    """Find what can be looked up exactly: backticked, dotted and underscored tokens.
 
-    Backticked, dotted and underscored tokens of the text count, and every declared identifier; a
-    declared one that stands nowhere in the text has the span (-1, -1). Longer than 512 bytes is
-    no identifier.
+    Longer than 512 bytes is no identifier, and neither is a number.
+
+    >>> sorted(find_identifiers("Call `a b` or os.path, not 3.14."))
+    ['a b', 'os.path']
     """
-    for found in _BACKTICKED.finditer(text):
-        if name := found[1].strip():
-            start = found.start(1) + found[1].index(name)
-            if len(name.encode()) <= ID_BYTES:
-                yield name, start, start + len(name)
-    for start, end in _joined_tokens(text):
-        name = text[start:end]
-        if len(name.encode()) <= ID_BYTES and any(c.isalpha() for c in name):
-            yield name, start, end
-    for name in declared:
-        whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-        places = [found.span() for found in whole.finditer(text)]
-        for start, end in places or [(-1, -1)]:
-            yield name, start, end
+    backticked = {found[1].strip() for found in _BACKTICKED.finditer(text)}
+    joined = {token for token in _joined_tokens(text) if any(c.isalpha() for c in token)}
+    return {name for name in backticked | joined if name and len(name.encode()) <= ID_BYTES}
 
 
-def _joined_tokens(text: str) -> Iterator[tuple[int, int]]:
-    """Find the spans of dotted and underscored tokens."""
+def find_places(name: str, text: str) -> list[tuple[int, int]]:
+    """Return the spans where a declared identifier stands as a whole, case and all."""
+    whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    return [found.span() for found in whole.finditer(text)]
+
+
+def _joined_tokens(text: str) -> Iterator[str]:
     end = 0
     for joint in _JOINT.finditer(text):
         start = place = joint.start()
@@ -87,4 +82,4 @@ def _joined_tokens(text: str) -> Iterator[tuple[int, int]]:
         token = _JOINED.match(text, start)
         if token is not None and token.end() > place:
             end = token.end()
-            yield start, end
+            yield token[0]

@@ -79,14 +79,13 @@ _EXTRACTION_SQL = """
 _EXACT_SQL = """
     SELECT u.unit_id, i.identifier, s.source_id, d.document_id, r.revision_id, m.modality
     FROM identifiers i
-    JOIN members m ON m.snapshot = ?1 AND m.extraction = i.extraction
-    JOIN chunks c ON c.chunking = ?2 AND c.extraction = i.extraction
-    JOIN units u ON u.unit = c.unit
+    JOIN units u ON u.unit = i.unit
+    JOIN chunks c ON c.chunking = ?1 AND c.extraction = u.extraction AND c.unit = u.unit
+    JOIN members m ON m.snapshot = ?2 AND m.extraction = u.extraction
     JOIN revisions r ON r.revision = m.revision
     JOIN documents d ON d.document = m.document
     JOIN sources s ON s.source = m.source
     WHERE i.identifier IN (SELECT value FROM json_each(?3))
-      AND (i.start < 0 OR (u.start <= i.start AND i.end <= u.end))
 """
 
 
@@ -217,7 +216,7 @@ def exact_units(
     found: dict[str, set[str]] = {}
     asked = json.dumps(list(identifiers), ensure_ascii=False)
     for unit_id, identifier, source, document, revision, modality in store.db.execute(
-        _EXACT_SQL, (snapshot.key, snapshot.chunking_key, asked)
+        _EXACT_SQL, (snapshot.chunking_key, snapshot.key, asked)
     ):
         if eligible.admits(source=source, document=document, revision=revision, modality=modality):
             found.setdefault(unit_id, set()).add(identifier)

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from evalnb.errors import NotFoundError
 from evalnb.search.ids import canonical_id
-from evalnb.workspace.admission import cut_extractions, next_key
+from evalnb.workspace.admission import next_key
 from evalnb.workspace.chunking import Chunking
+from evalnb.workspace.cutting import cut_extractions
 from evalnb.workspace.store import Store
 
 ACTIVE = "active_snapshot"

@@ -63,6 +63,7 @@ CREATE TABLE extractions (
     modality TEXT NOT NULL,
     payload_bytes INTEGER NOT NULL,
     pages TEXT NOT NULL,
+    identifiers TEXT NOT NULL,
     headings TEXT NOT NULL,
     text TEXT NOT NULL
 );
@@ -85,10 +86,8 @@ CREATE TABLE chunks (
 ) WITHOUT ROWID;
 CREATE TABLE identifiers (
     identifier TEXT NOT NULL,
-    extraction INTEGER NOT NULL REFERENCES extractions,
-    start INTEGER NOT NULL,  -- -1: declared for the document, stands nowhere in its text
-    end INTEGER NOT NULL,
-    PRIMARY KEY (identifier, extraction, start, end)
+    unit INTEGER NOT NULL REFERENCES units,
+    PRIMARY KEY (identifier, unit)
 ) WITHOUT ROWID;
 CREATE TABLE snapshots (
     snapshot INTEGER PRIMARY KEY,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalnb.workspace.chunking import Chunking, Heading, heading_path
+from evalnb.workspace.chunking import Chunking, Heading, heading_paths
 
 
 def cut(text: str, headings: tuple[Heading, ...] = (), **how) -> list[str]:
@@ -78,7 +78,12 @@ PATHS = [
 
 @pytest.mark.parametrize(("place", "path"), PATHS)
 def test_heading_path(place: str, path: tuple[str, ...]) -> None:
-    assert heading_path(GUIDE_HEADINGS, GUIDE.index(place)) == path
+    assert list(heading_paths(GUIDE_HEADINGS, [GUIDE.index(place)])) == [path]
+
+
+def test_heading_paths_in_one_pass() -> None:
+    positions = [GUIDE.index(place) for place, _ in PATHS]
+    assert list(heading_paths(GUIDE_HEADINGS, positions)) == [path for _, path in PATHS]
 
 
 words = st.text(alphabet="ab .\n\tçİ中😀", max_size=300)

@@ -12,6 +12,7 @@ from evalnb.errors import BadInputError, NotFoundError
 from evalnb.workspace.ingest import reading
 from evalnb.workspace.ingest.reading import FoundFile, Skipped, UnreadableError, read_file
 from evalnb.workspace.ingest.run import read_paths
+from evalnb.workspace.system import open_workspace
 
 
 def outcome(*paths: Path) -> tuple[list[str], dict[str, str]]:
@@ -92,9 +93,39 @@ def test_decomposed_names_are_composed(tmp_path: Path) -> None:
     (tmp_path / "ş.txt").write_text("two")
     names, reasons = outcome(tmp_path)
     assert names == ["ş.txt"]
-    assert list(reasons.values()) == [
-        "another file has the same path once its letters are composed"
-    ]
+    (reason,) = reasons.values()
+    assert "has this name already" in reason
+
+
+def test_two_folders_with_one_name(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "readme.md").write_text(folder)
+    names, reasons = outcome(tmp_path / "a", tmp_path / "b", tmp_path / "a" / "readme.md")
+    assert names == ["readme.md", "readme.md"]  # the third one is the first one again
+    first = tmp_path / "a" / "readme.md"
+    assert reasons == {"readme.md": f"{first} has this name already; use another --source"}
+
+
+def test_a_workspace_inside_the_folder_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("text")
+    open_workspace(tmp_path / "kb", create=True)
+    assert outcome(tmp_path) == (["a.txt"], {"kb": "a workspace of evalnb"})
+
+
+def test_folders_without_end(tmp_path: Path) -> None:
+    folder = tmp_path
+    for _ in range(6):
+        folder = folder / ("d" * 100)
+        folder.mkdir()
+    names, reasons = outcome(tmp_path)
+    assert names == []
+    assert list(reasons.values()) == ["its path is longer than 512 bytes"]
+
+
+def test_a_source_key_is_a_name(tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match="the source key cannot be used: an id must not be"):
+        list(read_paths([tmp_path], source_key=""))
 
 
 def test_a_corpus_in_a_folder_is_read_as_records(tmp_path: Path) -> None:

@@ -201,6 +201,42 @@ def test_a_unit_that_two_chunkings_share_has_one_id(workspace: Workspace) -> Non
     assert counts(workspace)["chunks"] == 2
 
 
+def test_identifiers_of_shared_units_do_not_change(workspace: Workspace, ask) -> None:
+    text = "See rule ISO 9001 there. " + "Filler words follow. " * 10
+    document = {"path": "a", "text": text, "identifiers": ["ISO 9001", "X-1"]}
+    whole = workspace.ingest_corpus(corpus(document)).snapshot
+    cut = workspace.ingest_corpus(
+        corpus(document), settings={"chunk_size": 13, "chunk_overlap": 0}
+    ).snapshot
+    found = {
+        (identifier, snapshot.snapshot_id): len(
+            ask(
+                workspace,
+                "x",
+                snapshot_id=snapshot.snapshot_id,
+                exact_identifiers=(identifier,),
+                exact_only=True,
+                limit=100,
+            ).hits
+        )
+        for identifier in ("ISO 9001", "X-1")
+        for snapshot in (whole, cut)
+    }
+    assert found == {
+        ("ISO 9001", whole.snapshot_id): 1,
+        ("ISO 9001", cut.snapshot_id): 2,  # a border runs through it: both parts are found
+        ("X-1", whole.snapshot_id): 1,
+        ("X-1", cut.snapshot_id): cut.n_units,  # it stands nowhere, so it names the document
+    }
+
+
+def test_a_title_is_not_repeated_without_bound(workspace: Workspace) -> None:
+    title = "long " * 10_000
+    workspace.ingest_corpus(corpus({"path": "a", "title": title, "text": "words"}))
+    (hit,) = workspace.open(SearchContext()).ask(QueryRequest(query="words")).hits
+    assert hit.metadata["title"] == title[:500]
+
+
 def test_a_snapshot_made_by_hand_is_not_active(workspace: Workspace) -> None:
     active = workspace.ingest_corpus(corpus(FIRST)).snapshot
     workspace.configure({"chunk_size": 500})

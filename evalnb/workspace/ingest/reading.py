@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evalnb.gold.files import missing_path
-from evalnb.limits import MIB
+from evalnb.limits import ID_BYTES, MIB
 from evalnb.search.request import check_id
+from evalnb.workspace.store import FILE_NAME as WORKSPACE_FILE
 
 FILE_BYTES = 64 * MIB  # a document longer than a library is a dump or a mistake
 
@@ -67,10 +68,14 @@ def _walk(folder: Path, prefix: str) -> Iterator[FoundFile | Skipped]:
             yield Skipped(_shown(name), "hidden")
         elif entry.is_symlink():
             yield Skipped(_shown(name), "a link; name its target to ingest it")
-        elif entry.is_dir(follow_symlinks=False):
-            yield from _walk(Path(entry.path), name + "/")
-        else:
+        elif not entry.is_dir(follow_symlinks=False):
             yield _named(Path(entry.path), name)
+        elif (Path(entry.path) / WORKSPACE_FILE).exists():
+            yield Skipped(_shown(name), "a workspace of evalnb")
+        elif len(os.fsencode(name)) > ID_BYTES:
+            yield Skipped(_shown(name), f"its path is longer than {ID_BYTES} bytes")
+        else:
+            yield from _walk(Path(entry.path), name + "/")
 
 
 def _named(path: Path, name: str) -> FoundFile | Skipped:

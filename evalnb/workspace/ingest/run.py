@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from evalnb.errors import BadInputError
+from evalnb.search.request import check_id
 from evalnb.workspace.admission import Outcome, admit
 from evalnb.workspace.documents import Extracted
 from evalnb.workspace.ingest.html import read_html
@@ -96,24 +98,29 @@ def read_paths(paths: Iterable[Path], *, source_key: str) -> Iterator[Found]:
     BadInputError
         If a file of records is wrong, with its line.
     """
+    try:
+        check_id(source_key)
+    except ValueError as error:
+        raise BadInputError(f"the source key cannot be used: {error}") from error
+    names: dict[str, Path] = {}
     for path in paths:
-        yield from _read_path(path, source_key)
+        if path.is_file() and path.suffix.casefold() in RECORD_SUFFIXES:
+            yield from read_records_file(path, source_key=source_key)
+        else:
+            yield from _read_files(path, source_key, names)
 
 
-def _read_path(root: Path, source_key: str) -> Iterator[Found]:
-    if root.is_file() and root.suffix.casefold() in RECORD_SUFFIXES:
-        yield from read_records_file(root, source_key=source_key)
-        return
-    names: set[str] = set()
+def _read_files(root: Path, source_key: str, names: dict[str, Path]) -> Iterator[Found]:
+    """Read a folder or a file; ``names`` says which files their names stand for already."""
     for item in find_files(root):
         if isinstance(item, Skipped):
             yield item
         elif item.path.name in CORPUS_NAMES:
             yield from read_records_file(item.path, source_key=source_key)
-        elif item.name in names:
-            yield Skipped(item.name, "another file has the same path once its letters are composed")
+        elif item.path.resolve() != names.setdefault(item.name, item.path.resolve()):
+            other = names[item.name]
+            yield Skipped(item.name, f"{other} has this name already; use another --source")
         else:
-            names.add(item.name)
             yield _read_found(item, source_key)
 
 
