@@ -49,13 +49,16 @@ def cut_extractions(store: Store, chunking: Chunking, extractions: Iterable[int]
 
 
 def _batches(store: Store, extractions: list[int]) -> Iterator[list[int]]:
+    sizes = store.db.execute(
+        "SELECT extraction, payload_bytes FROM extractions "
+        "WHERE extraction IN (SELECT value FROM json_each(?)) ORDER BY extraction",
+        (json.dumps(extractions),),
+    ).fetchall()
     batch: list[int] = []
     n_bytes = 0
-    for extraction in extractions:
+    for extraction, payload_bytes in sizes:
         batch.append(extraction)
-        n_bytes += store.db.execute(
-            "SELECT payload_bytes FROM extractions WHERE extraction = ?", (extraction,)
-        ).fetchone()[0]
+        n_bytes += payload_bytes
         if len(batch) >= _BATCH_EXTRACTIONS or n_bytes >= _BATCH_BYTES:
             yield batch
             batch, n_bytes = [], 0

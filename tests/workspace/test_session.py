@@ -185,3 +185,25 @@ def test_hits_under_a_heading_name_it(workspace: Workspace, tmp_path: Path) -> N
     assert hit.metadata == {"title": "Guide", "heading": "Guide > Fees"}
     by_heading = session.ask(QueryRequest(query="guide")).hits
     assert {h.text for h in by_heading} == {"# Guide\n\nintro", "## Fees\n\nTwo percent."}
+
+
+def test_source_code_is_a_kind_of_hit(workspace: Workspace, tmp_path: Path) -> None:
+    (tmp_path / "refund.py").write_text("def refund(payment):\n    return payment\n")
+    (tmp_path / "refund.txt").write_text("A refund returns a payment.")
+    workspace.ingest([tmp_path / "refund.py", tmp_path / "refund.txt"])
+    session = workspace.open(SearchContext())
+    found = {
+        kinds: sorted(
+            hit.document_name
+            for hit in session.ask(QueryRequest(query="refund", modalities=kinds)).hits
+        )
+        for kinds in ((), ("code",), ("text",), ("code", "text"), ("image",))
+    }
+    both = ["refund.py", "refund.txt"]
+    assert found == {
+        (): both,
+        ("code",): ["refund.py"],
+        ("text",): ["refund.txt"],
+        ("code", "text"): both,
+        ("image",): [],
+    }
