@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from evalnb.errors import NotFoundError
-from evalnb.gold.strict_json import near_names
 from evalnb.search.request import Controls, Scope
 from evalnb.search.system import Capabilities, SearchContext
 from evalnb.workspace.index_folders import IndexInputs, manifests
@@ -21,6 +20,7 @@ from evalnb.workspace.models import installed_versions
 from evalnb.workspace.parts import Parts
 from evalnb.workspace.pipeline import CHANNELS, check_controls
 from evalnb.workspace.rerank import DEFAULT_RERANKER, Reranker, RerankFunction, reranker_identity
+from evalnb.workspace.scope import resolve_scope
 from evalnb.workspace.session import WorkspaceSession
 from evalnb.workspace.settings import Settings, changed_settings, load_settings, save_settings
 from evalnb.workspace.snapshot import (
@@ -328,7 +328,7 @@ class Workspace:
     ) -> Scope:
         """Turn names into a scope: knowledge bases by key or id, documents by name or id.
 
-        A document's name is its path, or its last part where only one document has it.
+        A document's name is its path, or the last part of it; several documents may share one.
 
         Raises
         ------
@@ -336,35 +336,7 @@ class Workspace:
             If a name is unknown, with the names near it.
         """
         with Store(self.folder) as store, store.explained():
-            sources = dict(store.db.execute("SELECT key, source_id FROM sources"))
-            rows = store.db.execute(
-                "SELECT path, document_id, source_id FROM documents JOIN sources USING (source)"
-            ).fetchall()
-        source_ids = tuple(
-            _resolved(key, {key_: [id_] for key_, id_ in sources.items()}, "knowledge base")[0]
-            for key in source_keys
-        )
-        by_name: dict[str, list[str]] = {}
-        for path, document_id, source_id in rows:
-            if not source_ids or source_id in source_ids:
-                by_name.setdefault(path, []).append(document_id)
-        for path, document_id, source_id in rows:
-            last = path.rpartition("/")[2]
-            if last != path and (not source_ids or source_id in source_ids):
-                by_name.setdefault(last, []).append(document_id)
-        found = [id_ for name in documents for id_ in _resolved(name, by_name, "document")]
-        return Scope(source_ids=source_ids, document_ids=tuple(dict.fromkeys(found)))
-
-
-def _resolved(name: str, known: Mapping[str, list[str]], what: str) -> list[str]:
-    if name in known:
-        return known[name]
-    if any(name in ids for ids in known.values()):
-        return [name]
-    raise NotFoundError(
-        f"the workspace has no {what} {name!r}{near_names(name, known)}",
-        remedy=f"{len(known):,} names are known",
-    )
+            return resolve_scope(store, source_keys, documents)
 
 
 def open_workspace(
