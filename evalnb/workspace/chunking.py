@@ -90,13 +90,18 @@ def _pieces(
     text: str, start: int, end: int, *, size: int, overlap: int
 ) -> Iterator[tuple[int, int]]:
     end = start + len(text[start:end].rstrip())
+    reached = start
     while ink := _INK.search(text, start, end):
         start = ink.start()
         cut = end if end - start <= size else _cut(text, start, size)
-        yield start, start + len(text[start:cut].rstrip())
+        stop = start + len(text[start:cut].rstrip())
+        if stop <= reached:  # a long word follows: the overlap alone would fill the unit
+            start = reached
+            continue
+        yield start, stop
         if cut == end:
             return
-        start = _next_start(text, start, cut, size=size, overlap=overlap)
+        start, reached = _next_start(text, start, cut, overlap), stop
 
 
 def _cut(text: str, start: int, size: int) -> int:
@@ -111,13 +116,9 @@ def _cut(text: str, start: int, size: int) -> int:
     return spaces[-1] if spaces else bound
 
 
-def _next_start(text: str, start: int, cut: int, *, size: int, overlap: int) -> int:
-    """Go back by the overlap and forward to a word.
-
-    A unit cut in its first half stands before a word longer than the other half: repeating its
-    end would only give the same border again.
-    """
-    if overlap == 0 or cut <= start + size // 2:
+def _next_start(text: str, start: int, cut: int, overlap: int) -> int:
+    """Go back by the overlap and forward to a word."""
+    if overlap == 0:
         return cut
     word = _SPACE.search(text, max(start, cut - overlap - 1), cut)
     return word.end() if word else cut

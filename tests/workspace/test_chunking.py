@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evalnb.workspace.chunking import Chunking, Heading, heading_paths
@@ -25,6 +25,8 @@ BY_SIZE = [
     ("aaa bbbb ccc", 7, 0, ["aaa", "bbbb", "ccc"]),
     ("aaaaaaaaaaaa bb", 5, 0, ["aaaaa", "aaaaa", "aa bb"]),  # nothing to cut at
     ("aa bb cc dd ee", 8, 3, ["aa bb cc", "cc dd ee"]),
+    ("a aa aa", 4, 2, ["a aa", "aa"]),  # an overlap that would fill the unit is left out
+    ("a b c BBBBBBBB d", 8, 3, ["a b c", "BBBBBBBB", "d"]),
     ("aa bb cc dd ee", 8, 4, ["aa bb cc", "cc dd ee"]),  # the overlap is whole words
     ("One two. Three four.", 15, 0, ["One two.", "Three four."]),
     ("One two.\n\nThree. Four", 15, 0, ["One two.", "Three. Four"]),  # paragraph before sentence
@@ -90,6 +92,7 @@ words = st.text(alphabet="ab .\n\tçİ中😀", max_size=300)
 
 
 @given(text=words, size=st.integers(1, 60), share=st.floats(0, 0.5))
+@example(text="a aa aa", size=4, share=0.5)
 def test_spans_cover_all_ink_in_order(text: str, size: int, share: float) -> None:
     overlap = int(size * share)
     spans = list(Chunking(chunker="size", size=size, overlap=overlap).spans(text))
