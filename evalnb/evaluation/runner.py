@@ -17,7 +17,7 @@ from evalnb.evaluation.canonical import digest
 from evalnb.evaluation.doubts import doubts
 from evalnb.evaluation.integrity import CorpusCheck, HydrationBudget
 from evalnb.evaluation.journal import Finished, Journal
-from evalnb.evaluation.machine import git_revision, hardware, versions
+from evalnb.evaluation.machine import git_revision, hardware, rare_collections, versions
 from evalnb.evaluation.report import (
     CandidateColumns,
     CaseResult,
@@ -31,7 +31,7 @@ from evalnb.evaluation.report import (
 from evalnb.evaluation.request import EvaluationRequest
 from evalnb.gold.cases import GoldDataset
 from evalnb.limits import Limits, check_limit
-from evalnb.measures.scoring import ScoreRow, duplicates_dropped, score_result
+from evalnb.measures.scoring import duplicates_dropped, score_result
 from evalnb.search.calling import TimedCaller
 from evalnb.search.request import Scope
 from evalnb.search.result import QueryResult
@@ -101,7 +101,8 @@ def run_evaluation(
     with ExitStack() as stack:
         run.open(stack)
         kept = stack.enter_context(Journal(journal, run.key)) if journal else None
-        run.search_all(kept if run.resumable else None, kept)
+        with rare_collections():
+            run.search_all(kept if run.resumable else None, kept)
         for name, check in run.checks.items():
             check.check_unchanged(name)
         report = run.report(command)
@@ -128,6 +129,7 @@ class _Run:
 
     def __post_init__(self) -> None:
         self.sessions: dict[tuple[str, int], SearchSession] = {}
+        self.recorded: dict[tuple[str, int], RecordedSession] = {}
         self.caller: TimedCaller[QueryResult] = TimedCaller()
         seconds = self.request.deadline_s
         self.deadline = None if seconds is None else self.clock + seconds
@@ -149,6 +151,7 @@ class _Run:
                 session = stack.enter_context(closing(self.systems[name].open(context)))
                 self.sessions[name, repetition] = session
                 if isinstance(session, RecordedSession):
+                    self.recorded[name, repetition] = session
                     session.expect([case.case_id for case in self.admission.cases])
                 if not isinstance(session, PinnedCorpus):
                     continue
@@ -252,8 +255,8 @@ class _Run:
         seconds = self._seconds(name)
         began = time.perf_counter()
         try:
-            if isinstance(session, RecordedSession):
-                result = session.answer(job.case.case_id, job.controls)
+            if (recorded := self.recorded.get((name, repetition))) is not None:
+                result = recorded.answer(job.case.case_id, job.controls)
             elif seconds is None:
                 result = session.search(job.case.request, job.controls)
             elif seconds <= 0:
@@ -377,7 +380,12 @@ def _in_columns(
 
 
 def _integrity(results: tuple[CaseResult, ...]) -> Integrity:
-    checked = [(r, s) for r in results for s in r.scores if _is_locator(s) and s.status == "ok"]
+    checked = [
+        (result, score)
+        for result in results
+        for score in result.scores
+        if score.measure == "LocatorValidity" and score.status == "ok"
+    ]
     invalid = tuple(
         InvalidLocator(
             variant=result.variant,
@@ -389,10 +397,6 @@ def _integrity(results: tuple[CaseResult, ...]) -> Integrity:
         if score.value is not None and score.value < 1
     )
     return Integrity(ok=not invalid, n_checked=len(checked), invalid=invalid)
-
-
-def _is_locator(score: ScoreRow) -> bool:
-    return score.measure == "LocatorValidity"
 
 
 def _timestamp(seconds: float) -> str:

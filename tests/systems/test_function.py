@@ -231,7 +231,7 @@ def test_a_closed_async_session_leaves_no_thread():
     until = time.monotonic() + 5
     while threading.active_count() > before and time.monotonic() < until:
         time.sleep(0.01)
-    assert threading.active_count() == before
+    assert threading.active_count() <= before
 
 
 def test_what_cannot_be_called_is_refused_with_the_method_to_pass():
