@@ -47,7 +47,10 @@ def flip(folder: Path) -> None:
     path = largest(folder)
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
-    path.write_bytes(data)
+    # In its place, not over it: a file that shrinks under an open index ends the process.
+    damaged = path.with_suffix(".damaged")
+    damaged.write_bytes(data)
+    damaged.replace(path)
 
 
 def edit_manifest(change: Callable[[dict], object]) -> Callable[[Path], None]:
