@@ -48,17 +48,10 @@ def system_from_option(option: str) -> SearchSystem:
 
 def system_from_toml(path: Path) -> SearchSystem:
     """Read a system from a TOML file with the keys of a variants file's system."""
-    import tomllib
-
     from evalnb.evaluation.request import SystemSpec
+    from evalnb.systems.settings import read_toml
 
-    try:
-        with path.open("rb") as file:
-            written = tomllib.load(file)
-    except FileNotFoundError:
-        raise NotFoundError("no such file", where=str(path)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInputError(f"not TOML: {error}", where=str(path)) from None
+    written = read_toml(path)
     if "http" in written:
         from evalnb.systems.http import load_http_system
 

@@ -15,24 +15,34 @@ from evalnb.errors import BadInputError, NotFoundError
 Settings = TypeVar("Settings", bound=BaseModel)
 
 
-def read_table(path: Path, name: str) -> dict[str, Any]:
-    """Read one table of a TOML file.
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file.
 
     Raises
     ------
     NotFoundError
         If there is no such file.
     BadInputError
-        If it is no TOML, or has no such table.
+        If it is no TOML.
     """
     try:
         with path.open("rb") as file:
-            written = tomllib.load(file)
+            return tomllib.load(file)
     except FileNotFoundError:
         raise NotFoundError("no such file", where=str(path)) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInputError(f"not TOML: {error}", where=str(path)) from None
-    table = written.get(name)
+
+
+def read_table(path: Path, name: str) -> dict[str, Any]:
+    """Read one table of a TOML file.
+
+    Raises
+    ------
+    NotFoundError, BadInputError
+        As :func:`read_toml`; also if it has no such table.
+    """
+    table = read_toml(path).get(name)
     if not isinstance(table, dict):
         raise BadInputError(f"no table [{name}]", where=str(path))
     return table
