@@ -375,7 +375,7 @@ def _explained(who: str = "") -> Iterator[None]:
     """Turn a record's refusal into one sentence."""
     from pydantic import ValidationError
 
-    from evalnb.gold.strict_json import describe_validation_error
+    from evalnb.strict_json import describe_validation_error
 
     try:
         yield

@@ -32,8 +32,8 @@ def lab(
     import subprocess
     import sys
 
+    from evalnb.files import write_file
     from evalnb.gold.bundled import bundled_path
-    from evalnb.gold.files import write_file
 
     source = bundled_path("notebooks", "variant_report.ipynb").parent
     for notebook in sorted(source.glob("*.ipynb")):

@@ -83,9 +83,9 @@ def load_variants(path: Path) -> VariantsFile:
 
 def read_json(path: Path) -> Any:
     """Read one strict JSON document."""
-    from evalnb.gold.files import read_bounded
-    from evalnb.gold.strict_json import parse_strict
+    from evalnb.files import read_bounded
     from evalnb.limits import CASES_BYTES
+    from evalnb.strict_json import parse_strict
 
     content = read_bounded(path, bound=CASES_BYTES, what="a JSON document")
     return parse_strict(content, where=str(path))
@@ -101,7 +101,7 @@ def parse_record(model: type[Model], value: Any, *, where: str) -> Model:
     """
     import json
 
-    from evalnb.gold.strict_json import load_strict
+    from evalnb.strict_json import load_strict
 
     try:
         return load_strict(model, json.dumps(value).encode(), where=where)

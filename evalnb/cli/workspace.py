@@ -72,7 +72,7 @@ def ingest(
     settings = {name: value for name, value in given.items() if value is not None}
     for path in paths:
         if not path.exists():
-            from evalnb.gold.files import missing_path
+            from evalnb.files import missing_path
 
             raise missing_path(path)
     opened = open_workspace(workspace, create=True)
@@ -236,8 +236,8 @@ def _request(given: dict[str, Any]) -> Any:
 
     from pydantic import ValidationError
 
-    from evalnb.gold.strict_json import check_values, describe_validation_error
     from evalnb.search.request import QueryRequest
+    from evalnb.strict_json import check_values, describe_validation_error
 
     check_values(given, where="search")
     try:
@@ -310,7 +310,7 @@ def config_get(
 ) -> None:
     """Print the settings as JSON, or one of them."""
     from evalnb.errors import NotFoundError
-    from evalnb.gold.strict_json import near_names
+    from evalnb.strict_json import near_names
     from evalnb.workspace.system import open_workspace
 
     settings = open_workspace(workspace).settings.model_dump(mode="json")

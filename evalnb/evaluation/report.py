@@ -12,8 +12,8 @@ from pydantic import BeforeValidator, NonNegativeInt, ValidationError
 from evalnb.errors import BadInputError, NotFoundError
 from evalnb.evaluation.canonical import canonical_json
 from evalnb.evaluation.request import EvaluationRequest
+from evalnb.files import write_file
 from evalnb.gold.cases import GoldCase
-from evalnb.gold.files import write_file
 from evalnb.limits import Limits, check_limit
 from evalnb.measures.scoring import ScoreRow
 from evalnb.search.request import Controls, Finite, Id, Ids, QueryRequest, Record, Scope, _as_tuple

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from evalnb.errors import BadInputError, GoldError, NotFoundError
+from evalnb.files import open_bounded, read_bounded, write_folder
 from evalnb.gold.cases import GoldCase, GoldDataset, Split, dataset_from_cases
-from evalnb.gold.files import open_bounded, read_bounded, write_folder
-from evalnb.gold.strict_json import parse_strict, shown
 from evalnb.gold.trec import Qrels, Topics, parse_qrels, qrels_to_gold
 from evalnb.limits import CASES_BYTES, MIB
+from evalnb.strict_json import parse_strict, shown
 
 HEADER = b"query-id\tcorpus-id\tscore"
 CORPUS_BYTES = 1024 * MIB  # a larger corpus is not checked: that would take minutes

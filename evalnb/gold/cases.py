@@ -17,10 +17,10 @@ from pydantic import (
 )
 
 from evalnb.errors import GoldError, NotFoundError
-from evalnb.gold.strict_json import describe_validation_error
 from evalnb.limits import GRADE_RANGE
 from evalnb.search.request import Finite, Id, Ids, QueryRequest, Record, Text, _as_tuple
 from evalnb.search.result import KINDS, Edge, Kind
+from evalnb.strict_json import describe_validation_error
 
 Split = Literal["development", "test"]
 Grade = Annotated[int, Field(ge=-GRADE_RANGE, le=GRADE_RANGE)]

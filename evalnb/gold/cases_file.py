@@ -13,11 +13,11 @@ import jiter
 from pydantic import ValidationError
 
 from evalnb.errors import GoldError
+from evalnb.files import open_bounded, refuse_lfs_pointer
 from evalnb.gold.cases import CaseRules, GoldCase
-from evalnb.gold.files import open_bounded, refuse_lfs_pointer
-from evalnb.gold.strict_json import describe_validation_error, parse_strict
 from evalnb.limits import CASES_BYTES, CASES_LINES, check_limit
 from evalnb.search.request import QueryRequest
+from evalnb.strict_json import describe_validation_error, parse_strict
 
 PIN_AGAIN = "correct the line, then run `evalnb gold pin` on the folder"
 KNOWN_KEYS = frozenset(GoldCase.model_fields) | frozenset(QueryRequest.model_fields)

@@ -12,12 +12,12 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, NonNegativeInt
 
 from evalnb.errors import BadInputError, GoldError, NotFoundError
+from evalnb.files import missing_path, read_bounded, write_file, write_folder
 from evalnb.gold.cases import GoldCase, GoldDataset, canonical_line, dataset_from_cases
 from evalnb.gold.cases_file import read_cases
-from evalnb.gold.files import missing_path, read_bounded, write_file, write_folder
-from evalnb.gold.strict_json import load_strict
 from evalnb.limits import CASES_BYTES, CASES_LINES, MANIFEST_BYTES, check_limit
 from evalnb.search.request import Record, Text
+from evalnb.strict_json import load_strict
 
 MANIFEST, CASES = "manifest.json", "cases.jsonl"
 _DATASET_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")

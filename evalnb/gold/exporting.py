@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from evalnb.errors import BadInputError, GoldError
+from evalnb.files import write_file
 from evalnb.gold.beir import write_beir_dir
 from evalnb.gold.cases import ContentExpectation, GoldCase, GoldDataset
-from evalnb.gold.files import write_file
 from evalnb.gold.tabular.delimited import format_delimited
 from evalnb.gold.tabular.sheets import write_sheet
 from evalnb.gold.tabular.table import COLUMNS

@@ -17,14 +17,14 @@ from typing import Any, NoReturn
 from pydantic import ValidationError
 
 from evalnb.errors import BadInputError, GoldError
+from evalnb.files import read_bounded, write_file
 from evalnb.gold.cases import GoldCase, GoldDataset, dataset_from_cases
-from evalnb.gold.files import read_bounded, write_file
-from evalnb.gold.strict_json import describe_validation_error, near_names, shown
 from evalnb.gold.tabular.delimited import format_delimited, read_delimited
 from evalnb.gold.tabular.sheets import CELL_CHARACTERS, read_sheet, write_sheet
 from evalnb.gold.tabular.table import Table, find_columns
 from evalnb.limits import CASES_BYTES
 from evalnb.search.result import Hit, Kind
+from evalnb.strict_json import describe_validation_error, near_names, shown
 
 COLUMNS = ("case_id", "query", "id", "text", "grade", "forbidden", "note")
 _REQUIRED = ("case_id", "id", "grade")

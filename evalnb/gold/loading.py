@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from evalnb.errors import BadInputError, GoldError
+from evalnb.files import decode_text, missing_path, read_bounded
 from evalnb.gold.beir import (
     is_beir_qrels,
     load_beir_dir,
@@ -21,20 +22,19 @@ from evalnb.gold.beir import (
 )
 from evalnb.gold.cases import GoldCase, GoldDataset, dataset_from_cases
 from evalnb.gold.dataset import CASES, MANIFEST, load_gold_dir
-from evalnb.gold.files import decode_text, missing_path, read_bounded
 from evalnb.gold.golden import Parsed, parse_golden
 from evalnb.gold.options import GradeMap, Options
-from evalnb.gold.strict_json import (
+from evalnb.gold.tabular.rows import parse_table
+from evalnb.gold.tabular.table import Table
+from evalnb.gold.trec import parse_qrels, parse_topics, qrels_to_gold
+from evalnb.limits import CASES_BYTES, CASES_LINES, check_limit
+from evalnb.strict_json import (
     check_values,
     describe_validation_error,
     near_names,
     parse_strict,
     shown,
 )
-from evalnb.gold.tabular.rows import parse_table
-from evalnb.gold.tabular.table import Table
-from evalnb.gold.trec import parse_qrels, parse_topics, qrels_to_gold
-from evalnb.limits import CASES_BYTES, CASES_LINES, check_limit
 
 _INSTEAD = {
     ".xls": "save it as .xlsx or .csv",

@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from evalnb.errors import BadInputError, GoldError, NotFoundError
+from evalnb.files import read_bounded, write_folder
 from evalnb.gold.cases import GoldDataset
 from evalnb.gold.dataset import (
     CASES,
@@ -19,9 +20,8 @@ from evalnb.gold.dataset import (
     load_gold_dir,
     verify_gold_dir,
 )
-from evalnb.gold.files import read_bounded, write_folder
-from evalnb.gold.strict_json import load_strict, near_names
 from evalnb.limits import CASES_BYTES, MANIFEST_BYTES
+from evalnb.strict_json import load_strict, near_names
 
 
 def default_registry() -> Path:

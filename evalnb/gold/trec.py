@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalnb.errors import GoldError
-from evalnb.gold.files import decode_text
+from evalnb.files import decode_text
 from evalnb.gold.trec_rows import QRELS_COLUMNS, RUN_COLUMNS, Rows, Source, read_source
 from evalnb.search.kinds import check_id
 

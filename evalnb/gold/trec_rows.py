@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from evalnb.errors import GoldError
-from evalnb.gold.files import decode_text, open_bounded, refuse_lfs_pointer
+from evalnb.files import decode_text, open_bounded, refuse_lfs_pointer
 from evalnb.limits import GRADE_RANGE
 from evalnb.search.kinds import check_id
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalnb.errors import NotebookError
-from evalnb.gold.files import write_file
+from evalnb.files import write_file
 from evalnb.show.markup import display_css, is_web_address, static_text, text_html
 
 if TYPE_CHECKING:

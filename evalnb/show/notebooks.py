@@ -21,8 +21,8 @@ from typing import Any
 from urllib.parse import quote
 
 from evalnb.errors import BadInputError, NotebookError, NotFoundError
+from evalnb.files import write_file
 from evalnb.gold.bundled import bundled_notebook
-from evalnb.gold.files import write_file
 from evalnb.show.export import export_html
 from evalnb.show.parameters import check_parameters, declared_parameters
 from evalnb.show.text import one_line

@@ -356,7 +356,7 @@ def write_csv(frame: pd.DataFrame, path: Path) -> Path:
 
     A text that a spreadsheet would take for a formula gets an apostrophe in front.
     """
-    from evalnb.gold.files import write_file
+    from evalnb.files import write_file
 
     safe = frame.map(lambda value: f"'{value}" if _is_formula(value) else value)
     write_file(path, safe.to_csv(index=False, lineterminator="\n").encode())

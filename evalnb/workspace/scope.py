@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from evalnb.errors import NotFoundError
-from evalnb.gold.strict_json import near_names
 from evalnb.search.request import Scope
+from evalnb.strict_json import near_names
 from evalnb.workspace.store import Store
 
 

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from evalnb.errors import BadInputError
-from evalnb.gold.files import write_file
-from evalnb.gold.strict_json import describe_validation_error
+from evalnb.files import write_file
 from evalnb.search.request import Configuration, Hints, Limit, Mode, Record, Text
+from evalnb.strict_json import describe_validation_error
 from evalnb.workspace.analysis import analysis_of, lexical_index_name
 from evalnb.workspace.chunking import Chunking
 from evalnb.workspace.rerank import canonical_reranker

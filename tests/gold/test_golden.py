@@ -12,7 +12,7 @@ from evalnb.errors import BadInputError, GoldError
 from evalnb.gold.cases import ContentExpectation, LabelProvenance
 from evalnb.gold.golden import parse_golden
 from evalnb.gold.loading import load_gold
-from evalnb.gold.strict_json import parse_strict
+from evalnb.strict_json import parse_strict
 
 MISSION = {
     "cases": [

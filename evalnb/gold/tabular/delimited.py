@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from evalnb.errors import GoldError
-from evalnb.gold.files import decode_text
+from evalnb.files import decode_text
 from evalnb.gold.tabular.table import COLUMNS, Table
 
 DELIMITERS = (",", ";", "\t")

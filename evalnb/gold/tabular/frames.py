@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from evalnb.gold.strict_json import shown
 from evalnb.gold.tabular.table import Table
+from evalnb.strict_json import shown
 
 if TYPE_CHECKING:
     import pandas as pd

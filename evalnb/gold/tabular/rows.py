@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 from evalnb.errors import GoldError
 from evalnb.gold.cases import GoldCase, Split, imported_case
 from evalnb.gold.golden import Parsed
-from evalnb.gold.strict_json import shown
 from evalnb.gold.tabular.table import Table, find_columns
+from evalnb.strict_json import shown
 
 _GRADE = re.compile(r"[+-]?[0-9]{1,9}")
 _FLAGS = {"true": True, "yes": True, "x": True, "1": True, "false": False, "no": False, "0": False}

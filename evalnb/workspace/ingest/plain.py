@@ -7,7 +7,7 @@ import hashlib
 from pathlib import PurePosixPath
 
 from evalnb.errors import GoldError
-from evalnb.gold.files import decode_text
+from evalnb.files import decode_text
 from evalnb.workspace.documents import Extracted
 from evalnb.workspace.ingest.reading import UnreadableError
 

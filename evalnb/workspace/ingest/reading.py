@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from evalnb.gold.files import missing_path
+from evalnb.files import missing_path
 from evalnb.limits import ID_BYTES, MIB
 from evalnb.search.request import check_id
 from evalnb.workspace.store import FILE_NAME as WORKSPACE_FILE

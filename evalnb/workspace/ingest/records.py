@@ -12,10 +12,10 @@ from typing import Annotated, Any, Self, TypeVar
 from pydantic import Field, ValidationError, model_validator
 
 from evalnb.errors import BadInputError
-from evalnb.gold.files import open_bounded
-from evalnb.gold.strict_json import describe_validation_error, parse_strict
+from evalnb.files import open_bounded
 from evalnb.limits import MIB
 from evalnb.search.request import Id, Ids, Record, Text
+from evalnb.strict_json import describe_validation_error, parse_strict
 from evalnb.workspace.documents import Extracted
 
 EXTRACTOR = "record@1"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evalnb.errors import BadInputError, GoldError, LimitExceededError, NotFoundError
-from evalnb.gold.files import decode_text, read_bounded, write_file, write_folder
+from evalnb.files import decode_text, read_bounded, write_file, write_folder
 
 
 def test_a_file_of_the_bound_passes_and_one_byte_more_does_not(tmp_path: Path) -> None:

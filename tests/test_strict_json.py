@@ -12,14 +12,14 @@ from pydantic import ValidationError
 
 from evalnb.errors import GoldError
 from evalnb.gold.cases import GoldCase
-from evalnb.gold.strict_json import (
+from evalnb.search.request import Hints
+from evalnb.strict_json import (
     check_values,
     describe_validation_error,
     format_path,
     load_strict,
     parse_strict,
 )
-from evalnb.search.request import Hints
 
 REFUSED = {
     "repeated key": (b'{"q1": 1, "q2": 2, "q1": 3}', 'd.json:1: the key "q1" stands twice'),
@@ -73,6 +73,7 @@ def test_a_line_keeps_its_number() -> None:
     assert caught.value.remedy
 
 
+@pytest.mark.soak
 @given(st.binary(max_size=60))
 def test_any_bytes_are_read_as_the_standard_library_does_or_refused(data: bytes) -> None:
     try:
@@ -93,6 +94,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.soak
 @given(JSON)
 def test_what_is_clean_passes_and_what_is_not_is_refused(value: Any) -> None:
     text = json.dumps(value)

@@ -1,0 +1,203 @@
+"""Files in and out: bounded reads, decoded text, whole writes."""
+
+from __future__ import annotations
+
+import codecs
+import difflib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping
+from io import BufferedReader
+from pathlib import Path
+from typing import BinaryIO
+
+from evalnb.errors import BadInputError, GoldError, NotFoundError
+from evalnb.limits import check_limit
+
+_LFS_POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/.*?^size (\d+)", re.M | re.S)
+_UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def missing_path(path: Path) -> NotFoundError:
+    """Say that nothing is there, with the names near it that are."""
+    folder = path.parent
+    if not folder.is_dir():
+        return NotFoundError("no such folder", where=str(folder))
+    near = difflib.get_close_matches(path.name, (entry.name for entry in folder.iterdir()), n=3)
+    remedy = f"near it: {', '.join(near)}" if near else f"look into {folder.resolve()}"
+    return NotFoundError("no such file or folder", where=str(path), remedy=remedy)
+
+
+def open_bounded(path: Path, *, bound: int, what: str) -> BufferedReader:
+    """Open a regular file for reading, refusing what is not one or is past the bound.
+
+    Raises
+    ------
+    NotFoundError
+        If nothing is there, naming near file names.
+    LimitExceededError
+        If the file is larger than ``bound`` bytes.
+    BadInputError
+        If it is a folder, a pipe or a device, or the system refuses to open it.
+    """
+    if not path.exists():
+        raise missing_path(path)
+    if not path.is_file():
+        found = "a folder" if path.is_dir() else "not a regular file"
+        raise BadInputError(f"found {found}, expected {what}", where=str(path))
+    try:
+        file = path.open("rb")
+    except OSError as error:
+        raise BadInputError(f"cannot be read: {error.strerror}", where=str(path)) from error
+    try:
+        size = os.fstat(file.fileno()).st_size
+        check_limit(f"bytes of {what}", size, bound, argument="", where=str(path))
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def read_bounded(path: Path, *, bound: int, what: str) -> bytes:
+    """Read a whole file of at most ``bound`` bytes; ``what`` names it in errors.
+
+    Raises
+    ------
+    NotFoundError, LimitExceededError, BadInputError
+        As :func:`open_bounded`.
+    GoldError
+        If the file is empty, or a Git LFS pointer stands in its place.
+    """
+    with open_bounded(path, bound=bound, what=what) as file:
+        data = file.read(bound + 1)
+    check_limit(f"bytes of {what}", len(data), bound, argument="", where=str(path))
+    if not data.strip():
+        raise GoldError("the file is empty", where=str(path))
+    refuse_lfs_pointer(data, where=str(path))
+    return data
+
+
+def refuse_lfs_pointer(head: bytes, *, where: str) -> None:
+    """Refuse the text that a clone without Git LFS leaves in a file's place."""
+    if pointer := _LFS_POINTER.match(head[:1024]):
+        raise GoldError(
+            f"this is a Git LFS pointer to {int(pointer[1])} bytes, not the file itself",
+            where=where,
+            remedy="fetch it with `git lfs pull`",
+        )
+
+
+def decode_text(
+    data: bytes, *, where: str, encoding: str = "utf-8", first_line: int = 1
+) -> tuple[str, tuple[str, ...]]:
+    """Decode a text file strictly; one leading byte order mark is dropped and noted.
+
+    Parameters
+    ----------
+    first_line
+        The number of the first line of ``data`` in the file ``where``.
+
+    Returns
+    -------
+    tuple
+        The text, and notes.
+
+    Raises
+    ------
+    GoldError
+        For a byte that the encoding does not have, naming its line; never a guess.
+    BadInputError
+        For an encoding that does not exist.
+    """
+    try:
+        text = data.decode(encoding)
+    except LookupError:
+        raise BadInputError(
+            f"no text encoding is called {encoding!r}", remedy="for example utf-8, cp1254, utf-16"
+        ) from None
+    except UnicodeError as error:
+        raise _undecodable(data, error, where, encoding, first_line) from error
+    if "\x00" in text:
+        line = text.count("\n", 0, text.index("\x00")) + first_line
+        raise GoldError(
+            "the text holds a NUL character",
+            where=f"{where}:{line}",
+            remedy="a text file was expected; UTF-16 needs encoding='utf-16'",
+        )
+    if text.startswith("\ufeff"):
+        return text[1:], ("a leading byte order mark was dropped",)
+    return text, ()
+
+
+def _undecodable(
+    data: bytes, error: UnicodeError, where: str, encoding: str, first_line: int
+) -> GoldError:
+    start = error.start if isinstance(error, UnicodeDecodeError) else 0
+    before = data[:start]
+    line = before.count(b"\n") + first_line
+    column = start - (before.rfind(b"\n") + 1) + 1
+    if data.startswith(_UTF16_MARKS):
+        hint = "the file begins like UTF-16: pass encoding='utf-16'"
+    else:
+        hint = (
+            "pass the encoding it was saved in, for example encoding='cp1254' (Turkish) or "
+            "'cp1252' (Western European)"
+        )
+    return GoldError(
+        f"byte 0x{data[start]:02x} (byte {column} of the line) is not valid {encoding.upper()}",
+        where=f"{where}:{line}",
+        remedy=hint,
+    )
+
+
+def write_file(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all: a temporary file beside it, fsync, rename."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".evalnb-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            _write_synced(file, content)
+        os.chmod(temporary, 0o644)  # mkstemp leaves 0600
+        os.replace(temporary, path)
+    except BaseException as error:
+        Path(temporary).unlink(missing_ok=True)
+        raise _naming(error, path) from None
+
+
+def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
+    """Write a new folder whole or not at all; an empty folder of that name is taken.
+
+    Names may lead into subfolders.
+
+    Raises
+    ------
+    OSError
+        If the folder exists and is not empty.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=".evalnb-"))
+    try:
+        for name, content in files.items():
+            (temporary / name).parent.mkdir(parents=True, exist_ok=True)
+            with (temporary / name).open("wb") as file:
+                _write_synced(file, content)
+        temporary.chmod(0o755)  # mkdtemp leaves 0700
+        os.replace(temporary, path)
+    except BaseException as error:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise _naming(error, path) from None
+
+
+def _naming(error: BaseException, path: Path) -> BaseException:
+    """Name the file in a failed write's error, which says only what the system refused."""
+    if isinstance(error, OSError) and error.errno is not None and error.filename is None:
+        return OSError(error.errno, error.strerror, str(path))
+    return error
+
+
+def _write_synced(file: BinaryIO, content: bytes) -> None:
+    file.write(content)
+    file.flush()
+    os.fsync(file.fileno())
