@@ -243,6 +243,7 @@ def scratch(tmp_path_factory: Any) -> Path:
     return folder / "cases.jsonl"
 
 
+@pytest.mark.soak
 @given(data=st.binary(max_size=80))
 def test_any_bytes_give_a_typed_error(scratch: Path, data: bytes) -> None:
     path = scratch
@@ -260,6 +261,7 @@ CASES = st.builds(
 )
 
 
+@pytest.mark.soak
 @given(fields=CASES, mutation=st.none() | st.tuples(st.integers(0, 400), st.binary(max_size=3)))
 def test_the_fast_reader_takes_what_the_slow_one_takes(
     fields: dict[str, Any], mutation: tuple[int, bytes] | None

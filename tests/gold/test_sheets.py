@@ -176,6 +176,7 @@ def test_a_bomb_is_not_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
 WHOLE = workbook(HEADER, ["q", "x", 1])
 
 
+@pytest.mark.soak
 @given(st.data())
 def test_a_damaged_workbook_gives_a_typed_error_or_its_rows(data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(WHOLE) - 1))

@@ -279,6 +279,7 @@ def test_every_text_survives_csv(texts: list[str]) -> None:
     assert read == texts
 
 
+@pytest.mark.soak
 @given(st.binary(max_size=60) | st.text("query,expd\"\n;\t='", max_size=40).map(str.encode))
 def test_any_bytes_give_cases_or_a_typed_error(data: bytes) -> None:
     try:

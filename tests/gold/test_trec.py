@@ -327,6 +327,7 @@ def test_ids_that_would_not_read_back_are_refused(bad: str) -> None:
         format_qrels({bad: {"d": 1}})
 
 
+@pytest.mark.soak
 @given(st.binary(max_size=60))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     for parse in (parse_qrels, parse_run, parse_topics):

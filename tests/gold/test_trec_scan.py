@@ -133,6 +133,7 @@ _GRADES = st.dictionaries(st.sampled_from(["d1", "d3", "x" * 9, "é", "q1"]), st
 _SIZES = st.tuples(st.integers(20, 400), st.integers(20, 4000))
 
 
+@pytest.mark.soak
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=_ROWS,
@@ -162,6 +163,7 @@ def test_random_files(
         assert not grouped
 
 
+@pytest.mark.soak
 @given(st.binary(max_size=80))
 def test_any_bytes(data: bytes) -> None:
     import tempfile

@@ -1,11 +1,10 @@
 """Any text may be asked: nothing in it is syntax, nothing in it fails.
 
-The default run asks a few hundred queries; EVALNB_FUZZ=10000 asks as many.
+The default run asks a few hundred queries, ``make soak`` thousands.
 """
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -42,8 +41,8 @@ queries = (
     | st.lists(pieces, min_size=1, max_size=12).map("".join)
     | st.sampled_from(["?", "...", "x" * 8_000, "alpha " * 1_300, "\u0301", "_" * 500])
 )
+pytestmark = pytest.mark.soak
 fuzz = settings(
-    max_examples=int(os.environ.get("EVALNB_FUZZ", "100")),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
