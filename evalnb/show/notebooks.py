@@ -196,6 +196,13 @@ def _run_child(job: Mapping[str, Any], timeout_s: float) -> tuple[int | None, st
     tuple
         Its exit status, None if its time was up, and the exception it ended with.
     """
+    try:
+        tempfile.gettempdir()
+    except OSError as error:
+        raise NotebookError(
+            f"a kernel needs a folder for its temporary files: {error.strerror}",
+            remedy="free some space, or set TMPDIR to a folder that can be written",
+        ) from None
     with (
         tempfile.TemporaryDirectory(prefix="evalnb-jupyter-") as home,
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr,

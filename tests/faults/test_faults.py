@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -31,6 +33,7 @@ def search(query, limit):
     time.sleep(0.02)
     return [f"d{(int(query.split()[1]) * 7 + n) % 40}" for n in range(limit)]
 """
+WORKSPACE = ("--workspace", "ws")
 EVALUATE = ("evaluate", "forty", "development", "--dataset-path", "gold", "--out", "out")
 # The library is imported before the limit, so that only what evalnb writes meets the full disk.
 LIMITED = """
@@ -151,18 +154,59 @@ def test_a_killed_ingest_leaves_the_old_state_or_the_new_one(place, effort):
     assert found(place / "broken") == whole
 
 
+def test_a_killed_index_is_built_or_not_there(place, effort):
+    ingest = evalnb("ingest", "documents", "--workspace", "ws", "--language", "en")
+    assert finish(ingest, place).returncode == 0
+    chance, killed = random.Random(3), 0
+    for _ in range(effort(1, 100)):
+        for folder in place.glob("ws/indexes/lexical:plain/*"):
+            shutil.rmtree(folder)
+        killed += kill_at_random(evalnb("index", "lexical:plain", *WORKSPACE), place, chance, 0.9)
+        asked = finish(
+            evalnb("search", "word7", "--lexical-index", "lexical:plain", *WORKSPACE), place
+        )
+        assert asked.returncode in (0, 3), asked.stderr
+        assert ("d07.md" in asked.stdout) == (asked.returncode == 0)
+    assert killed
+    assert finish(evalnb("index", "lexical:plain", *WORKSPACE), place).returncode == 0
+
+
+def test_a_killed_report_leaves_whole_pages_or_none(place, effort):
+    command = evalnb(*EVALUATE, "--variants", "variants.json", "--no-notebooks")
+    assert finish(command, place).returncode == 0
+    chance, killed = random.Random(4), 0
+    for _ in range(effort(1, 30)):
+        command = evalnb("report", "out/report.json", "--out", "pages")
+        killed += kill_at_random(command, place, chance, 5.0)
+        for page in place.glob("pages/*.html"):
+            assert page.read_text().rstrip().endswith("</html>")
+        for page in place.glob("pages/[!.]*.ipynb"):
+            cells = json.loads(page.read_text())["cells"]
+            assert all(c["execution_count"] for c in cells if c["cell_type"] == "code")
+    assert killed
+
+
 SIZES = (0, 20_000)
+ONLY_SOAK = pytest.mark.skipif(not os.environ.get("EVALNB_SOAK"), reason="only in make soak")
+REPORT = pytest.param("report", marks=ONLY_SOAK)  # a kernel a size: too long for every run
 
 
-@pytest.mark.parametrize("what", ["evaluate", "ingest", "pin"])
+@pytest.mark.parametrize("what", ["evaluate", "ingest", "index", "pin", REPORT])
 def test_a_full_disk_leaves_nothing_half_written(place, effort, what):
     chance = random.Random(2)
     sizes = [*SIZES, *(chance.randrange(400_000) for _ in range(effort(0, 100)))]
     pinned = load_gold_dir(place / "gold").version_sha
+    if what == "index":
+        assert finish(evalnb("ingest", "documents", *WORKSPACE), place).returncode == 0
+    if what == "report":
+        whole = evalnb(*EVALUATE[:-1], "whole", "--variants", "variants.json", "--no-notebooks")
+        assert finish(whole, place).returncode == 0
     for size in sizes:
         command = {
             "evaluate": [*EVALUATE, "--variants", "variants.json", "--no-notebooks"],
-            "ingest": ["ingest", "documents", "--workspace", "ws"],
+            "ingest": ["ingest", "documents", "--workspace", f"ws{size}"],
+            "index": ["index", "lexical:plain", *WORKSPACE],
+            "report": ["report", "whole/report.json", "--out", "out"],
             "pin": ["gold", "pin", "gold", "--name", f"n{size}"],
         }[what]
         done = finish([sys.executable, "-c", LIMITED, str(size), *command], place)
@@ -171,6 +215,8 @@ def test_a_full_disk_leaves_nothing_half_written(place, effort, what):
         report = place / "out" / "report.json"
         if report.exists():
             assert len(load_report_record(report).results) == 40
+        for page in place.glob("out/*.html"):
+            assert page.read_text().rstrip().endswith("</html>")
         assert load_gold_dir(place / "gold").version_sha == pinned
         assert not [p.name for p in place.glob("*/.*") if p.name.startswith(".evalnb")]
     after = finish(evalnb(*command), place)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import stat
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,6 +35,13 @@ def kernels() -> set[int]:
         for process in psutil.process_iter(["cmdline"])
         if "ipykernel_launcher" in (process.info["cmdline"] or [])
     }
+
+
+def wait_for(condition: Callable[[], bool], seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come in time"
+        time.sleep(0.1)
 
 
 def test_a_finished_notebook_is_published_with_its_typed_parameters(
@@ -114,6 +124,17 @@ def test_a_run_past_its_time_leaves_no_kernel_and_no_earlier_report_is_lost(
     assert kernels() <= before
     assert (out / "sample.ipynb").read_text() == "an earlier one"
     assert "before" in printed(out / "failed" / "sample.ipynb")
+
+
+def test_a_killed_parent_leaves_no_kernel(write_notebook: WriteNotebook, tmp_path: Path) -> None:
+    before, out = kernels(), tmp_path / "out"
+    path = write_notebook("open('started', 'w').close()", "import time\ntime.sleep(600)")
+    run = "import sys; from evalnb.show.notebooks import run_notebook; run_notebook(*sys.argv[1:])"
+    with subprocess.Popen([sys.executable, "-c", run, path, out]) as parent:
+        wait_for((out / "started").exists, 60)
+        parent.kill()
+    wait_for(lambda: kernels() <= before, 20)
+    wait_for(lambda: [p.name for p in out.iterdir()] == ["started"], 20)
 
 
 def test_an_unknown_kernel_publishes_nothing(write_notebook: WriteNotebook, tmp_path: Path) -> None:
