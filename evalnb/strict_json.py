@@ -6,7 +6,6 @@ integers past 64 bits, invalid UTF-8, lone surrogates, NUL, and nesting past 100
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Iterable
@@ -18,10 +17,10 @@ from pydantic_core import ErrorDetails
 
 from evalnb.errors import GoldError
 from evalnb.files import decode_text
+from evalnb.wording import near_names, shown
 
 MAX_DEPTH = 100  # no record nests deeper than ten; parsers of other languages stop near 1,000
 _WORD_64 = 1 << 63
-_SHOWN = 60  # characters of an offending value that a message repeats
 _POSITION = re.compile(r"(.*) at line (\d+) column (\d+)", re.DOTALL)
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -178,18 +177,6 @@ def format_path(location: Iterable[str | int]) -> str:
         elif part != "[key]":  # pydantic's mark for a dict's key; the key stands before it
             spelled += f"[{shown(part)}]"
     return spelled
-
-
-def shown(value: object) -> str:
-    """Quote a value for a message, shortened."""
-    text = repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-
-
-def near_names(name: str, known: Iterable[str]) -> str:
-    """Offer the known names that look like this one, as the end of a sentence."""
-    near = difflib.get_close_matches(name, sorted(known), n=2)
-    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 
 def _finding(problem: ErrorDetails, known: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "evalnb"
 
 # Lowest first; modules of one row may import each other only within their own package.
 LAYERS = (
-    {"errors", "limits", "files", "strict_json"},
+    {"errors", "limits", "wording", "files", "strict_json"},
     {"search"},
     {"gold"},
     {"measures"},

@@ -130,7 +130,7 @@ def _json_lines(
 
 def _remarks(scores: RunScores, level: int) -> Iterator[str]:
     """Say what a reader ought to know before trusting the figures."""
-    from evalnb.evaluation.runfiles import listed
+    from evalnb.wording import listed
 
     yield from scores.notes
     if scores.missing:

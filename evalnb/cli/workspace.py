@@ -310,7 +310,7 @@ def config_get(
 ) -> None:
     """Print the settings as JSON, or one of them."""
     from evalnb.errors import NotFoundError
-    from evalnb.strict_json import near_names
+    from evalnb.wording import near_names
     from evalnb.workspace.system import open_workspace
 
     settings = open_workspace(workspace).settings.model_dump(mode="json")

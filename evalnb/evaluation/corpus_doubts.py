@@ -9,13 +9,13 @@ from evalnb.gold.cases import ContentExpectation, GoldCase
 from evalnb.measures.content import check_content, matching_units
 from evalnb.search.result import Kind
 from evalnb.search.system import PinnedCorpus, Unit
+from evalnb.wording import listed
 
 BOUND_KINDS: tuple[Kind, ...] = ("revision", "unit", "asset")  # ids that a corpus can bind
 TOO_MUCH = 0.1  # of all units: a phrase that marks more than a tenth marks no passage
 FEW_UNITS = 10
 MIN_WORDS = 5  # a shorter question may well be a heading or an identifier
 VERBATIM_INTENTS = frozenset({"exact_phrase", "identifier", "exact_identifier"})
-SHOWN = 10
 
 
 def corpus_doubts(corpus: PinnedCorpus, cases: Sequence[GoldCase]) -> tuple[str, ...]:
@@ -72,18 +72,19 @@ def _missing(
         labelled = {key for case in cases for key in _labelled(case, kind)}
         there = documents if kind == "document" else corpus.bindings(labelled).keys()
         if missing := sorted(labelled - set(there)):
-            yield f"{kind} ids labelled but not in the corpus: {_listed(missing)}"
+            yield f"{kind} ids labelled but not in the corpus: {len(missing)} ({listed(missing)})"
 
 
 def _content(cases: Sequence[GoldCase], units: Sequence[Unit]) -> Iterator[str]:
     found = matching_units([case for case in cases if case.content], units)
     if nothing := [case_id for case_id, ids in found.items() if not ids]:
-        yield f"cases whose content matches nothing in the corpus: {_listed(nothing)}"
+        n = len(nothing)
+        yield f"cases whose content matches nothing in the corpus: {n} ({listed(nothing)})"
     bound = max(FEW_UNITS, TOO_MUCH * len(units))
     if too_much := [case_id for case_id, ids in found.items() if len(ids) > bound]:
         yield (
             f"cases whose content matches more than {bound:.0f} of {len(units)} units: "
-            f"{_listed(too_much)}"
+            f"{len(too_much)} ({listed(too_much)})"
         )
 
 
@@ -99,10 +100,5 @@ def _verbatim(cases: Sequence[GoldCase], units: Sequence[Unit]) -> Iterator[str]
     if verbatim := [case_id for case_id, ids in found.items() if ids]:
         yield (
             "cases whose question stands in the corpus word for word, which favours keyword "
-            f"search: {_listed(verbatim)}"
+            f"search: {len(verbatim)} ({listed(verbatim)})"
         )
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return f"{len(names)} ({', '.join(names[:SHOWN])}{more})"

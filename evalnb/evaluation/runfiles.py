@@ -20,6 +20,7 @@ from evalnb.limits import GRADE_RANGE
 from evalnb.measures.judgements import Judgements
 from evalnb.measures.names import Measure, parse_measures
 from evalnb.measures.ranking import Placed, Score, Status, place, placed_at, score_ranking
+from evalnb.wording import listed
 
 if TYPE_CHECKING:
     from evalnb.gold.trec_scan import Scan
@@ -243,17 +244,6 @@ def _check_shared(qrels: Qrels, queries: Collection[str], name: str) -> None:
             where=name,
             remedy="the two files spell their query ids differently, or belong to different sets",
         )
-
-
-def listed(ids: Iterable[str], shown: int = 10) -> str:
-    """Name the first ids of many, and how many more there are.
-
-    >>> listed(["a", "b", "c"], shown=2)
-    'a, b and 1 more'
-    """
-    names = list(ids)
-    more = f" and {len(names) - shown} more" if len(names) > shown else ""
-    return ", ".join(names[:shown]) + more
 
 
 @dataclass(slots=True)

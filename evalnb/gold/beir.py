@@ -12,13 +12,13 @@ from evalnb.files import open_bounded, read_bounded, write_folder
 from evalnb.gold.cases import GoldCase, GoldDataset, Split, dataset_from_cases
 from evalnb.gold.trec import Qrels, Topics, parse_qrels, qrels_to_gold
 from evalnb.limits import CASES_BYTES, MIB
-from evalnb.strict_json import parse_strict, shown
+from evalnb.strict_json import parse_strict
+from evalnb.wording import listed, shown
 
 HEADER = b"query-id\tcorpus-id\tscore"
 CORPUS_BYTES = 1024 * MIB  # a larger corpus is not checked: that would take minutes
 _SPLITS: dict[str, Split] = {"test": "test"}  # train and dev are both for development
 _NAMES: dict[Split, str] = {"development": "dev", "test": "test"}
-_SHOWN = 10
 
 
 def is_beir_qrels(path: Path) -> bool:
@@ -104,7 +104,7 @@ def load_beir_dir(path: Path, *, split: Split | None = None) -> GoldDataset:
         cases += part.cases
         notes += (f"{file.name}: {note}" for note in part.notes if "no judgements" not in note)
     if unasked := [key for key in topics.texts if key not in judged]:
-        notes.append(f"queries without judgements, left out: {_listed(unasked)}")
+        notes.append(f"queries without judgements, left out: {len(unasked)} ({listed(unasked)})")
     documents = {key for case in cases for key in case.document_relevance}
     notes += _corpus_notes(path / "corpus.jsonl", documents)
     return dataset_from_cases(tuple(cases), dataset_id="beir", notes=tuple(notes))
@@ -132,7 +132,7 @@ def _corpus_notes(path: Path, judged: Collection[str]) -> list[str]:
         return ["corpus.jsonl is past 1 GiB: judged documents were not looked up in it"]
     ids = {record.get("_id") for _, record in _records(path, bound=CORPUS_BYTES)}
     missing = [key for key in sorted(judged) if key not in ids]
-    return [f"judged but not in the corpus: {_listed(missing)}"] if missing else []
+    return [f"judged but not in the corpus: {len(missing)} ({listed(missing)})"] if missing else []
 
 
 def _records(path: Path, *, bound: int) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -146,11 +146,6 @@ def _records(path: Path, *, bound: int) -> Iterator[tuple[int, Mapping[str, Any]
                     f"expected an object, found {shown(record)}", where=f"{path}:{number}"
                 )
             yield number, record
-
-
-def _listed(keys: list[str]) -> str:
-    more = f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
-    return f"{len(keys)} ({', '.join(keys[:_SHOWN])}{more})"
 
 
 def write_beir_dir(dataset: GoldDataset, path: Path) -> None:

@@ -10,7 +10,8 @@ from pydantic import ValidationError
 from evalnb.errors import BadInputError, GoldError
 from evalnb.gold.cases import ContentExpectation, GoldCase, Split, imported_case
 from evalnb.search.request import Query, Record, Text
-from evalnb.strict_json import describe_validation_error, near_names, shown
+from evalnb.strict_json import describe_validation_error
+from evalnb.wording import near_names, shown
 
 # What a mapping may name in another tool's layout, where everything lies flat in the element.
 MAPPABLE = ("query", "description", "document", "content", "expected")

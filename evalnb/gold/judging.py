@@ -24,7 +24,8 @@ from evalnb.gold.tabular.sheets import CELL_CHARACTERS, read_sheet, write_sheet
 from evalnb.gold.tabular.table import Table, find_columns
 from evalnb.limits import CASES_BYTES
 from evalnb.search.result import Hit, Kind
-from evalnb.strict_json import describe_validation_error, near_names, shown
+from evalnb.strict_json import describe_validation_error
+from evalnb.wording import near_names, shown
 
 COLUMNS = ("case_id", "query", "id", "text", "grade", "forbidden", "note")
 _REQUIRED = ("case_id", "id", "grade")

@@ -28,13 +28,8 @@ from evalnb.gold.tabular.rows import parse_table
 from evalnb.gold.tabular.table import Table
 from evalnb.gold.trec import parse_qrels, parse_topics, qrels_to_gold
 from evalnb.limits import CASES_BYTES, CASES_LINES, check_limit
-from evalnb.strict_json import (
-    check_values,
-    describe_validation_error,
-    near_names,
-    parse_strict,
-    shown,
-)
+from evalnb.strict_json import check_values, describe_validation_error, parse_strict
+from evalnb.wording import near_names, shown
 
 _INSTEAD = {
     ".xls": "save it as .xlsx or .csv",

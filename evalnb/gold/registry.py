@@ -21,7 +21,8 @@ from evalnb.gold.dataset import (
     verify_gold_dir,
 )
 from evalnb.limits import CASES_BYTES, MANIFEST_BYTES
-from evalnb.strict_json import load_strict, near_names
+from evalnb.strict_json import load_strict
+from evalnb.wording import near_names
 
 
 def default_registry() -> Path:

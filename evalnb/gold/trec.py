@@ -18,6 +18,7 @@ from evalnb.errors import GoldError
 from evalnb.files import decode_text
 from evalnb.gold.trec_rows import QRELS_COLUMNS, RUN_COLUMNS, Rows, Source, read_source
 from evalnb.search.kinds import check_id
+from evalnb.wording import listed
 
 if TYPE_CHECKING:
     from evalnb.gold.cases import GoldDataset, Split
@@ -140,19 +141,19 @@ def parse_run(source: Source, *, name: str | None = None, encoding: str = "utf-8
     for number, fields in rows:
         query, document = rows.id(fields[0]), rows.id(fields[2])
         score = rows.score(fields[4], query, document)
-        listed = scores.setdefault(query, {})
-        if document in listed:
+        ranked = scores.setdefault(query, {})
+        if document in ranked:
             rows.refuse(
                 number,
                 f"query {query!r} has document {document!r} on line "
                 f"{rows.first_line(query, document)} and again here",
                 remedy="keep one of them: a document counts once",
             )
-        listed[document] = score
+        ranked[document] = score
         ranks.setdefault(query, []).append(rows.rank(fields))
         tag = fields[5] if tag is None else tag
     n_contradicting = sum(
-        count_rank_contradictions(listed.values(), ranks[query]) for query, listed in scores.items()
+        count_rank_contradictions(ranked.values(), ranks[query]) for query, ranked in scores.items()
     )
     return Run(rows.name, scores, (tag or b"").decode(), n_contradicting, tuple(rows.notes))
 
@@ -286,8 +287,8 @@ def qrels_to_gold(
         notes += [*topics.notes, *_unmatched(qrels, topics)]
         if not cases:
             raise GoldError(
-                f"no judged query has a topic: {_listed(qrels.grades)} against "
-                f"{_listed(topics.texts)}",
+                f"no judged query has a topic: {listed(qrels.grades)} against "
+                f"{listed(topics.texts)}",
                 where=topics.name,
                 remedy="give the topics that belong to these judgements",
             )
@@ -301,13 +302,7 @@ def _unmatched(qrels: Qrels, topics: Topics) -> Iterator[str]:
     ):
         missing = [key for key in ids if key not in others]
         if missing:
-            yield f"{len(missing)} of {len(ids)} {what}: {_listed(missing)}"
-
-
-def _listed(ids: Iterable[str], shown: int = 10) -> str:
-    names = list(ids)
-    more = f" and {len(names) - shown} more" if len(names) > shown else ""
-    return ", ".join(names[:shown]) + more
+            yield f"{len(missing)} of {len(ids)} {what}: {listed(missing)}"
 
 
 def format_qrels(grades: Mapping[str, Mapping[str, int]]) -> str:

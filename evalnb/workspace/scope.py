@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from evalnb.errors import NotFoundError
 from evalnb.search.request import Scope
-from evalnb.strict_json import near_names
+from evalnb.wording import near_names
 from evalnb.workspace.store import Store
 
 

@@ -9,7 +9,7 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from evalnb.gold.tabular.table import Table
-from evalnb.strict_json import shown
+from evalnb.wording import shown
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,7 +11,7 @@ from evalnb.errors import GoldError
 from evalnb.gold.cases import GoldCase, Split, imported_case
 from evalnb.gold.golden import Parsed
 from evalnb.gold.tabular.table import Table, find_columns
-from evalnb.strict_json import shown
+from evalnb.wording import shown
 
 _GRADE = re.compile(r"[+-]?[0-9]{1,9}")
 _FLAGS = {"true": True, "yes": True, "x": True, "1": True, "false": False, "no": False, "0": False}

@@ -19,7 +19,7 @@ from typing import Any
 from evalnb.errors import BadInputError, GoldError, NotFoundError
 from evalnb.gold.tabular.table import Table
 from evalnb.limits import MIB, check_limit
-from evalnb.strict_json import near_names, shown
+from evalnb.wording import near_names, shown
 
 UNPACKED_BYTES = 256 * MIB  # a sheet of 64 MiB packs to a tenth of that; bombs do not
 MAX_ROWS = 1_048_576  # Excel's own; a larger row number is made up

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from evalnb.errors import GoldError
 from evalnb.gold.golden import checked_mapping
-from evalnb.strict_json import shown
+from evalnb.wording import shown
 
 COLUMNS = (
     "query",
