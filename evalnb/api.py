@@ -81,6 +81,12 @@ class Report:
         save_report(self.record, target)
         return target
 
+    def save_runs(self, folder: str | Path) -> list[Path]:
+        """Write the judgements and every variant's ranking as TREC files."""
+        from evalnb.evaluation.trec_export import write_runs
+
+        return write_runs(self.record, Path(folder))
+
     def to_html(self, path: str | Path, *, baseline: str | None = None) -> Path:
         """Write one HTML file with the comparison and every case; it opens offline."""
         from evalnb.show.html import write_report_html

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
+from urllib.parse import quote
 
 from evalnb.errors import BadInputError, GoldError, NotFoundError
 from evalnb.limits import check_limit
@@ -150,6 +151,22 @@ def _undecodable(
         where=f"{where}:{line}",
         remedy=hint,
     )
+
+
+def safe_file_name(name: str) -> str:
+    """Encode any text as a file name, without collisions.
+
+    >>> safe_file_name("a/b"), safe_file_name("a_b"), safe_file_name("../x"), safe_file_name("ü")
+    ('a~2Fb', 'a_b', '~2E.~2Fx', '~C3~BC')
+    """
+    encoded = quote(name, safe="").replace("~", "~7E").replace("%", "~")
+    if encoded.startswith("."):
+        encoded = "~2E" + encoded[1:]
+    if len(encoded) <= 200:
+        return encoded or "~"
+    import hashlib
+
+    return encoded[:160] + "~" + hashlib.sha256(name.encode()).hexdigest()[:32]
 
 
 def write_file(path: Path, content: bytes) -> None:

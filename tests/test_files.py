@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evalnb.errors import BadInputError, GoldError, LimitExceededError, NotFoundError
-from evalnb.files import decode_text, read_bounded, write_file, write_folder
+from evalnb.files import decode_text, read_bounded, safe_file_name, write_file, write_folder
 
 
 def test_a_file_of_the_bound_passes_and_one_byte_more_does_not(tmp_path: Path) -> None:
@@ -79,3 +79,21 @@ def test_a_folder_is_written_whole_into_an_empty_one_alone(tmp_path: Path) -> No
     with pytest.raises(OSError, match="not empty"):
         write_folder(tmp_path / "empty", {"c": b"3"})
     assert os.listdir(tmp_path) == ["empty"]
+
+
+def test_names_become_files_without_collisions() -> None:
+    names = [
+        "a/b",
+        "a_b",
+        "a~2Fb",
+        "../../../tmp/owned",
+        ".hidden",
+        "",
+        "x" * 300,
+        "x" * 301,
+        "a\\b",
+    ]
+    encoded = [safe_file_name(name) for name in names]
+    assert len(set(encoded)) == len(names)
+    assert all("/" not in name and name not in {"", ".", ".."} for name in encoded)
+    assert all(len(name) <= 200 for name in encoded)

@@ -62,9 +62,14 @@ def report(
         list[str] | None, typer.Option(help="variant_report or case_drilldown; both unless given.")
     ] = None,
     baseline: Annotated[str, typer.Option(help="Variant to compare with.")] = "",
+    runs: Annotated[
+        bool, typer.Option("--runs", help="Write TREC judgements and run files instead.")
+    ] = False,
 ) -> None:
     """Run the report notebooks over saved reports and export them to HTML."""
-    from evalnb.show.notebooks import build_report_folder, safe_file_name
+    from evalnb.api import load_report
+    from evalnb.files import safe_file_name
+    from evalnb.show.notebooks import build_report_folder
 
     chosen = tuple(notebook or NOTEBOOKS)
     if unknown := sorted(set(chosen) - set(NOTEBOOKS)):
@@ -78,7 +83,11 @@ def report(
         # Several reports get a folder each, named after their own.
         name = path.name if path.is_dir() else path.stem
         folder = out if len(reports) == 1 else out / safe_file_name(name)
-        for written in build_report_folder(path, folder, notebooks=chosen, baseline=baseline):
+        if runs:
+            pages = load_report(path).save_runs(folder)
+        else:
+            pages = build_report_folder(path, folder, notebooks=chosen, baseline=baseline)
+        for written in pages:
             show(str(written))
 
 

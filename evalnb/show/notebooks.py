@@ -18,7 +18,6 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from evalnb.errors import BadInputError, NotebookError, NotFoundError
 from evalnb.files import write_file
@@ -27,7 +26,7 @@ from evalnb.show.export import export_html
 from evalnb.show.parameters import check_parameters, declared_parameters
 from evalnb.show.text import one_line
 
-__all__ = ["build_report_folder", "export_html", "run_notebook", "safe_file_name"]
+__all__ = ["build_report_folder", "export_html", "run_notebook"]
 
 TIMEOUT_S = 600.0
 REPORT_NOTEBOOKS = ("variant_report", "case_drilldown")
@@ -151,22 +150,6 @@ def run_notebook(
         )
     finally:
         Path(temporary).unlink(missing_ok=True)
-
-
-def safe_file_name(name: str) -> str:
-    """Encode any text as a file name, without collisions.
-
-    >>> safe_file_name("a/b"), safe_file_name("a_b"), safe_file_name("../x"), safe_file_name("ü")
-    ('a~2Fb', 'a_b', '~2E.~2Fx', '~C3~BC')
-    """
-    encoded = quote(name, safe="").replace("~", "~7E").replace("%", "~")
-    if encoded.startswith("."):
-        encoded = "~2E" + encoded[1:]
-    if len(encoded) <= 200:
-        return encoded or "~"
-    import hashlib
-
-    return encoded[:160] + "~" + hashlib.sha256(name.encode()).hexdigest()[:32]
 
 
 def _locate(name_or_path: str | Path) -> Path:

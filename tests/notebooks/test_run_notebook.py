@@ -15,7 +15,7 @@ import psutil
 import pytest
 
 from evalnb.errors import BadInputError, NotebookError, NotFoundError
-from evalnb.show.notebooks import run_notebook, safe_file_name
+from evalnb.show.notebooks import run_notebook
 
 pytestmark = pytest.mark.notebook
 
@@ -183,21 +183,3 @@ def test_what_is_no_notebook_is_said(tmp_path: Path) -> None:
         run_notebook(file, tmp_path)
     with pytest.raises(NotFoundError, match=r"nothing named 'nb\.ipynb' travels"):
         run_notebook("nb", tmp_path)
-
-
-def test_names_become_files_without_collisions() -> None:
-    names = [
-        "a/b",
-        "a_b",
-        "a~2Fb",
-        "../../../tmp/owned",
-        ".hidden",
-        "",
-        "x" * 300,
-        "x" * 301,
-        "a\\b",
-    ]
-    encoded = [safe_file_name(name) for name in names]
-    assert len(set(encoded)) == len(names)
-    assert all("/" not in name and name not in {"", ".", ".."} for name in encoded)
-    assert all(len(name) <= 200 for name in encoded)
