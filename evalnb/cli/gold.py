@@ -80,7 +80,7 @@ def import_(
     from evalnb.gold.loading import load_gold_file
     from evalnb.gold.options import Options
 
-    options = Options.checked(
+    options = Options(
         topics=topics,
         split=split,
         mapping=_pairs(mapping, "--map"),

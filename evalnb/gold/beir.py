@@ -9,7 +9,8 @@ from typing import Any
 
 from evalnb.errors import BadInputError, GoldError, NotFoundError
 from evalnb.files import open_bounded, read_bounded, write_folder
-from evalnb.gold.cases import GoldCase, GoldDataset, Split, dataset_from_cases
+from evalnb.gold.cases import GoldCase, GoldDataset, Parsed, Split
+from evalnb.gold.options import Options
 from evalnb.gold.trec import Qrels, Topics, parse_qrels, qrels_to_gold
 from evalnb.limits import CASES_BYTES, MIB
 from evalnb.strict_json import parse_strict
@@ -75,11 +76,11 @@ def parse_beir_queries(path: Path) -> Topics:
     return Topics(str(path), texts)
 
 
-def load_beir_dir(path: Path, *, split: Split | None = None) -> GoldDataset:
+def load_beir_dir(path: Path, options: Options) -> Parsed:
     """Read a BEIR folder.
 
     Judgements of ``qrels/test.tsv`` are the test split, those of other files in ``qrels`` the
-    development split; a lone ``qrels.tsv`` is whichever ``split`` says.
+    development split; a lone ``qrels.tsv`` is whichever the options say.
 
     Raises
     ------
@@ -92,7 +93,7 @@ def load_beir_dir(path: Path, *, split: Split | None = None) -> GoldDataset:
     cases: list[GoldCase] = []
     notes = list(topics.notes)
     judged: dict[str, Path] = {}
-    for file, of_split in _judgement_files(path, split):
+    for file, of_split in _judgement_files(path, options):
         qrels = parse_beir_qrels(file)
         for key in qrels.grades:
             if key in judged:
@@ -107,14 +108,14 @@ def load_beir_dir(path: Path, *, split: Split | None = None) -> GoldDataset:
         notes.append(f"queries without judgements, left out: {len(unasked)} ({listed(unasked)})")
     documents = {key for case in cases for key in case.document_relevance}
     notes += _corpus_notes(path / "corpus.jsonl", documents)
-    return dataset_from_cases(tuple(cases), dataset_id="beir", notes=tuple(notes))
+    return Parsed(tuple(cases), tuple(notes))
 
 
-def _judgement_files(path: Path, split: Split | None) -> list[tuple[Path, Split]]:
+def _judgement_files(path: Path, options: Options) -> list[tuple[Path, Split]]:
     if (path / "qrels.tsv").exists():
-        return [(path / "qrels.tsv", split or "development")]
+        return [(path / "qrels.tsv", options.default_split)]
     if files := sorted((path / "qrels").glob("*.tsv")):
-        if split is not None:
+        if options.split is not None:
             raise BadInputError(
                 "split has no effect on a BEIR folder whose files name their splits",
                 where=str(path / "qrels"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import (
     AfterValidator,
@@ -254,6 +254,13 @@ class CaseRules:
                 where=f"{self._where}:{number}",
                 remedy="put cases that are not independent on one split",
             )
+
+
+class Parsed(NamedTuple):
+    """Cases, and what a reader ought to know about how they were read."""
+
+    cases: tuple[GoldCase, ...]
+    notes: tuple[str, ...]
 
 
 class GoldDataset(Record):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import ValidationError
 
 from evalnb.errors import BadInputError, GoldError
-from evalnb.gold.cases import ContentExpectation, GoldCase, Split, imported_case
+from evalnb.gold.cases import ContentExpectation, GoldCase, Parsed, Split, imported_case
 from evalnb.search.request import Query, Record, Text
 from evalnb.strict_json import describe_validation_error
 from evalnb.wording import near_names, shown
@@ -23,13 +23,6 @@ class GoldenCase(Record):
     description: Text | None = None
     query: Query
     expect: ContentExpectation
-
-
-class Parsed(NamedTuple):
-    """Cases, and what a reader ought to know about how they were read."""
-
-    cases: tuple[GoldCase, ...]
-    notes: tuple[str, ...]
 
 
 def parse_golden(

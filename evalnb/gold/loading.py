@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -20,10 +20,10 @@ from evalnb.gold.beir import (
     parse_beir_qrels,
     parse_beir_queries,
 )
-from evalnb.gold.cases import GoldCase, GoldDataset, dataset_from_cases
+from evalnb.gold.cases import GoldCase, GoldDataset, Parsed, dataset_from_cases
 from evalnb.gold.dataset import CASES, MANIFEST, load_gold_dir
-from evalnb.gold.golden import Parsed, parse_golden
-from evalnb.gold.options import GradeMap, Options
+from evalnb.gold.golden import parse_golden
+from evalnb.gold.options import Options
 from evalnb.gold.tabular.rows import parse_table
 from evalnb.gold.tabular.table import Table
 from evalnb.gold.trec import parse_qrels, parse_topics, qrels_to_gold
@@ -48,7 +48,7 @@ def load_gold(
     topics: str | Path | None = None,
     split: str | None = None,
     mapping: Mapping[str, str] | None = None,
-    grades: GradeMap | None = None,
+    grades: Mapping[Any, int] | None = None,
     encoding: str = "utf-8",
 ) -> GoldDataset:
     """Load questions with known answers, whatever form they have.
@@ -85,21 +85,18 @@ def load_gold(
     """
     if isinstance(source, GoldDataset):
         return source
-    options = Options.checked(
-        topics=topics, split=split, mapping=mapping, grades=grades, encoding=encoding
-    )
+    options = Options(topics=topics, split=split, mapping=mapping, grades=grades, encoding=encoding)
     if isinstance(source, (str, os.PathLike)):
         return load_gold_file(Path(source), options)
     if type(source).__name__ == "DataFrame" and hasattr(source, "itertuples"):
         from evalnb.gold.tabular.frames import read_frame
 
-        options.refuse_others("a DataFrame", "split", "mapping", "grades")
+        options.refuse_others("a DataFrame", *_ROWS)
         return _pinned(_parse_rows(read_frame(source), options), "DataFrame", options)
     if isinstance(source, Mapping):
-        options.refuse_others("a dict", "split", "mapping")
+        options.refuse_others("a dict", *_GOLDEN)
         return _pinned(_parse_golden(dict(source), "dict", options), "dict", options)
     if isinstance(source, Sequence) and not isinstance(source, bytes):
-        options.refuse_others("a list", "split", "mapping", "grades")
         return _pinned(_parse_list(list(source), options), "list", options)
     raise BadInputError(
         f"gold cannot be read from {shown(source)}",
@@ -113,17 +110,22 @@ def load_gold_file(path: Path, options: Options, *, kind: str | None = None) -> 
     Raises
     ------
     BadInputError
-        If ``kind`` is not one of :data:`READERS`, besides what :func:`load_gold` raises.
+        If ``kind`` is not one of :data:`FORMATS`, besides what :func:`load_gold` raises.
     """
     if not path.exists():
         raise missing_path(path)
     kind = kind or _kind_of(path)
-    if kind not in READERS:
+    if kind not in FORMATS:
         raise BadInputError(
-            f"no kind of gold is called {kind!r}{near_names(kind, READERS)}",
-            remedy=f"kinds: {', '.join(READERS)}",
+            f"no kind of gold is called {kind!r}{near_names(kind, FORMATS)}",
+            remedy=f"kinds: {', '.join(FORMATS)}",
         )
-    return READERS[kind](path, options)
+    chosen = FORMATS[kind]
+    options.refuse_others(chosen.what, *chosen.options)
+    found = chosen.read(path, options)
+    if isinstance(found, GoldDataset):
+        return found
+    return _pinned(found, path.resolve().name if path.is_dir() else path.stem, options)
 
 
 def _kind_of(path: Path) -> str:
@@ -139,8 +141,7 @@ def _kind_of(path: Path) -> str:
     return _ENDINGS.get(ending, "qrels")
 
 
-def _load_directory(path: Path, options: Options) -> GoldDataset:
-    options.refuse_others("a gold directory, whose cases say it all")
+def _read_directory(path: Path, options: Options) -> GoldDataset:
     if path.is_dir() and not any((path / name).exists() for name in (MANIFEST, CASES)):
         raise GoldError(
             "the folder holds no gold: neither manifest.json with cases.jsonl nor a BEIR folder's "
@@ -150,68 +151,67 @@ def _load_directory(path: Path, options: Options) -> GoldDataset:
     return load_gold_dir(path)
 
 
-def _load_golden(path: Path, options: Options) -> GoldDataset:
-    options.refuse_others("golden.json", "split", "mapping")
+def _read_beir(path: Path, options: Options) -> Parsed:
+    return load_beir_dir(path, options)
+
+
+def _read_golden(path: Path, options: Options) -> Parsed:
     text, notes = decode_text(_read(path), where=str(path), encoding=options.encoding)
     document = parse_strict(text.encode(), where=str(path))
-    parsed = _parse_golden(document, str(path), options)
-    return _pinned(parsed, path.stem, options, notes)
+    cases, more = _parse_golden(document, str(path), options)
+    return Parsed(cases, (*notes, *more))
 
 
-def _load_delimited(path: Path, options: Options) -> GoldDataset:
+def _read_delimited(path: Path, options: Options) -> Parsed:
     from evalnb.gold.tabular.delimited import read_delimited
 
-    options.refuse_others("a csv file", "split", "mapping", "grades")
     table = read_delimited(
         _read(path), name=str(path), encoding=options.encoding, mapping=options.mapping
     )
-    return _pinned(_parse_rows(table, options), path.stem, options)
+    return _parse_rows(table, options)
 
 
-def _load_workbook(path: Path, options: Options) -> GoldDataset:
+def _read_workbook(path: Path, options: Options) -> Parsed:
     from evalnb.gold.tabular.sheets import read_sheet
 
-    options.refuse_others("a workbook", "split", "mapping", "grades", "sheet")
-    table = read_sheet(_read(path), name=str(path), sheet=options.sheet)
-    return _pinned(_parse_rows(table, options), path.stem, options)
+    return _parse_rows(read_sheet(_read(path), name=str(path), sheet=options.sheet), options)
 
 
-def _load_qrels(path: Path, options: Options) -> GoldDataset:
-    options.refuse_others("qrels", "topics", "split", "grades")
+def _read_qrels(path: Path, options: Options) -> Parsed:
     if is_beir_qrels(path):
         qrels = parse_beir_qrels(path)
     else:
         qrels = parse_qrels(path, encoding=options.encoding)
-    if options.grades is not None:
-        qrels = replace(qrels, grades=_mapped(qrels.grades, options.grades, str(path)))
+    if options.grade_map is not None:
+        qrels = replace(qrels, grades=_mapped(qrels.grades, options.grade_map, str(path)))
     topics = None
-    if options.topics is not None and options.topics.suffix == ".jsonl":
-        topics = parse_beir_queries(options.topics)
-    elif options.topics is not None:
-        topics = parse_topics(options.topics, encoding=options.encoding)
-    gold = qrels_to_gold(
-        qrels,
-        topics,
-        dataset_id=_dataset_id(path.stem),
-        split=options.split or "development",
-    )
-    return gold.model_copy(update={"name": path.stem, "notes": (*gold.notes, *options.notes())})
+    if options.topics is not None:
+        given = Path(options.topics)
+        beir = given.suffix == ".jsonl"
+        topics = (
+            parse_beir_queries(given) if beir else parse_topics(given, encoding=options.encoding)
+        )
+    gold = qrels_to_gold(qrels, topics, split=options.default_split)
+    return Parsed(gold.cases, gold.notes)
 
 
-def _load_beir(path: Path, options: Options) -> GoldDataset:
-    options.refuse_others("a BEIR folder", "split")
-    gold = load_beir_dir(path, split=options.split)
-    name = path.resolve().name
-    return gold.model_copy(update={"dataset_id": _dataset_id(name), "name": name})
+class Format(NamedTuple):
+    """A form in which gold lies on a disk: how errors call it, what options it heeds."""
+
+    what: str
+    options: tuple[str, ...]
+    read: Callable[[Path, Options], Parsed | GoldDataset]
 
 
-READERS: dict[str, Callable[[Path, Options], GoldDataset]] = {
-    "directory": _load_directory,
-    "golden": _load_golden,
-    "csv": _load_delimited,
-    "xlsx": _load_workbook,
-    "qrels": _load_qrels,
-    "beir": _load_beir,
+_GOLDEN = ("split", "mapping")
+_ROWS = ("split", "mapping", "grades")
+FORMATS = {
+    "directory": Format("a gold directory, whose cases say it all", (), _read_directory),
+    "golden": Format("golden.json", _GOLDEN, _read_golden),
+    "csv": Format("a csv file", _ROWS, _read_delimited),
+    "xlsx": Format("a workbook", (*_ROWS, "sheet"), _read_workbook),
+    "qrels": Format("qrels", ("topics", "split", "grades"), _read_qrels),
+    "beir": Format("a BEIR folder", ("split",), _read_beir),
 }
 _ENDINGS = {
     ".json": "golden",
@@ -227,17 +227,12 @@ def _read(path: Path) -> bytes:
 
 
 def _parse_golden(document: Any, where: str, options: Options) -> Parsed:
-    return parse_golden(
-        document, where=where, split=options.split or "development", mapping=options.mapping
-    )
+    return parse_golden(document, where=where, split=options.default_split, mapping=options.mapping)
 
 
 def _parse_rows(table: Table, options: Options) -> Parsed:
     return parse_table(
-        table,
-        split=options.split or "development",
-        mapping=options.mapping,
-        grades=options.grades,
+        table, split=options.default_split, mapping=options.mapping, grades=options.grade_map
     )
 
 
@@ -256,8 +251,9 @@ def _parse_list(elements: list[Any], options: Options) -> Parsed:
         other = next(element for element in elements if not isinstance(element, Mapping))
         raise GoldError(f"expected a list of dicts, found {shown(other)} in it", where="list")
     if _are_rows(elements, options.mapping or {}):
+        options.refuse_others("a list of rows", *_ROWS)
         return _parse_rows(read_records(elements, name="list"), options)
-    options.refuse_others("a list of golden.json's cases", "split", "mapping")
+    options.refuse_others("a list of golden.json's cases", *_GOLDEN)
     return _parse_golden([dict(element) for element in elements], "list", options)
 
 
@@ -299,13 +295,13 @@ def _mapped(
     }
 
 
-def _pinned(parsed: Parsed, name: str, options: Options, notes: Sequence[str] = ()) -> GoldDataset:
+def _pinned(parsed: Parsed, name: str, options: Options) -> GoldDataset:
     check_limit("cases", len(parsed.cases), CASES_LINES, argument="", where=name)
     return dataset_from_cases(
         parsed.cases,
         dataset_id=_dataset_id(name),
         name=name,
-        notes=(*notes, *parsed.notes, *options.notes()),
+        notes=(*parsed.notes, *options.notes()),
     )
 
 

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalnb.errors import BadInputError, EvalnbError, GoldError
-from evalnb.gold.cases import GoldCase
-from evalnb.gold.golden import Parsed
+from evalnb.gold.cases import GoldCase, Parsed
 from evalnb.gold.tabular.delimited import format_delimited, read_delimited
 from evalnb.gold.tabular.frames import read_frame, read_records
 from evalnb.gold.tabular.rows import parse_table

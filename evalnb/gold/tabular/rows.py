@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from evalnb.errors import GoldError
-from evalnb.gold.cases import GoldCase, Split, imported_case
-from evalnb.gold.golden import Parsed
+from evalnb.gold.cases import GoldCase, Parsed, Split, imported_case
 from evalnb.gold.tabular.table import Table, find_columns
 from evalnb.wording import shown
 
