@@ -16,9 +16,30 @@ from urllib.parse import quote
 
 from evalnb.errors import BadInputError, GoldError, NotFoundError
 from evalnb.limits import check_limit
+from evalnb.wording import shown
 
-_LFS_POINTER = re.compile(rb"version https://git-lfs\.github\.com/spec/.*?^size (\d+)", re.M | re.S)
+_BOM = codecs.BOM_UTF8
+_LFS_POINTER = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*version https?://(?:git-lfs|hawser)\.github\.com/spec/.*?^size (\d+)",
+    re.M | re.S,
+)
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def stands(path: Path) -> bool:
+    """Whether anything is there.
+
+    Raises
+    ------
+    BadInputError
+        If the system cannot even look: a name that is too long, a folder that is closed to us.
+    """
+    try:
+        return path.exists()
+    except OSError as error:
+        raise BadInputError(
+            f"cannot be looked up: {error.strerror}", where=shown(str(path))
+        ) from error
 
 
 def missing_path(path: Path) -> NotFoundError:
@@ -43,7 +64,7 @@ def open_bounded(path: Path, *, bound: int, what: str) -> BufferedReader:
     BadInputError
         If it is a folder, a pipe or a device, or the system refuses to open it.
     """
-    if not path.exists():
+    if not stands(path):
         raise missing_path(path)
     if not path.is_file():
         found = "a folder" if path.is_dir() else "not a regular file"
@@ -74,7 +95,7 @@ def read_bounded(path: Path, *, bound: int, what: str) -> bytes:
     with open_bounded(path, bound=bound, what=what) as file:
         data = file.read(bound + 1)
     check_limit(f"bytes of {what}", len(data), bound, argument="", where=str(path))
-    if not data.strip():
+    if not data.removeprefix(_BOM).strip():
         raise GoldError("the file is empty", where=str(path))
     refuse_lfs_pointer(data, where=str(path))
     return data
@@ -114,12 +135,12 @@ def decode_text(
     """
     try:
         text = data.decode(encoding)
-    except LookupError:
+    except UnicodeError as error:
+        raise _undecodable(data, error, where, encoding, first_line) from error
+    except (LookupError, TypeError, ValueError):
         raise BadInputError(
             f"no text encoding is called {encoding!r}", remedy="for example utf-8, cp1254, utf-16"
         ) from None
-    except UnicodeError as error:
-        raise _undecodable(data, error, where, encoding, first_line) from error
     if "\x00" in text:
         line = text.count("\n", 0, text.index("\x00")) + first_line
         raise GoldError(
@@ -170,7 +191,18 @@ def safe_file_name(name: str) -> str:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all: a temporary file beside it, fsync, rename."""
+    """Write a file whole or not at all: a temporary file beside it, fsync, rename.
+
+    Raises
+    ------
+    BadInputError
+        If a folder, a pipe or a device stands there, which the rename would take away.
+    """
+    if stands(path) and not path.is_file():
+        found = "a folder" if path.is_dir() else "not a regular file"
+        raise BadInputError(
+            f"what stands there is {found}", where=str(path), remedy="write to a new file"
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".evalnb-")
     try:

@@ -28,6 +28,43 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         read_bounded(tmp_path / "pip", bound=9, what="gold")
 
 
+def test_a_path_that_the_system_refuses_to_look_up(tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match="cannot be looked up: File name too long"):
+        read_bounded(tmp_path / ("a" * 5_000), bound=9, what="gold")
+
+
+def test_a_file_is_not_written_in_place_of_a_pipe_or_a_folder(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name, found in (("pipe", "not a regular file"), ("folder", "a folder")):
+        with pytest.raises(BadInputError, match=f"what stands there is {found}"):
+            write_file(tmp_path / name, b"x")
+    assert (tmp_path / "pipe").is_fifo()
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["folder", "pipe"]
+
+
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf", b"\n"])
+@pytest.mark.parametrize("host", [b"https://git-lfs", b"http://git-lfs", b"http://hawser"])
+def test_a_pointer_in_a_file_s_place(tmp_path: Path, start: bytes, host: bytes) -> None:
+    text = start + b"version %s.github.com/spec/v1\r\noid sha256:00\r\nsize 250287\r\n" % host
+    (tmp_path / "a").write_bytes(text)
+    with pytest.raises(GoldError, match="a Git LFS pointer to 250287 bytes"):
+        read_bounded(tmp_path / "a", bound=999, what="gold")
+
+
+@pytest.mark.parametrize("content", [b"", b" \n\t", b"\xef\xbb\xbf", b"\xef\xbb\xbf\r\n"])
+def test_an_empty_file(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a").write_bytes(content)
+    with pytest.raises(GoldError, match="the file is empty"):
+        read_bounded(tmp_path / "a", bound=9, what="gold")
+
+
+@pytest.mark.parametrize("encoding", ["klingon", "rot13", "utf\x00-8", None, 8])
+def test_what_is_no_encoding(encoding: object) -> None:
+    with pytest.raises(BadInputError, match="no text encoding is called"):
+        decode_text(b"a", where="f", encoding=encoding)  # type: ignore[arg-type]
+
+
 def test_text_is_decoded_strictly() -> None:
     assert decode_text("\ufeffa\ufeff".encode(), where="f") == (
         "a\ufeff",
