@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from evalnb.evaluation.integrity import check_span
+from evalnb.evaluation.integrity import absent_labels, check_span
 from evalnb.gold.cases import ContentExpectation, GoldCase
 from evalnb.measures.content import check_content, matching_units
-from evalnb.search.result import Kind
 from evalnb.search.system import PinnedCorpus, Unit
 from evalnb.wording import listed
 
-BOUND_KINDS: tuple[Kind, ...] = ("revision", "unit", "asset")  # ids that a corpus can bind
 TOO_MUCH = 0.1  # of all units: a phrase that marks more than a tenth marks no passage
 FEW_UNITS = 10
 MIN_WORDS = 5  # a shorter question may well be a heading or an identifier
@@ -20,8 +18,6 @@ VERBATIM_INTENTS = frozenset({"exact_phrase", "identifier", "exact_identifier"})
 
 def corpus_doubts(corpus: PinnedCorpus, cases: Sequence[GoldCase]) -> tuple[str, ...]:
     """Check labels against a corpus.
-
-    Documents, revisions, units and assets are looked up; ids of other kinds cannot be.
 
     Returns
     -------
@@ -39,7 +35,7 @@ def corpus_doubts(corpus: PinnedCorpus, cases: Sequence[GoldCase]) -> tuple[str,
     _check_spans(corpus, cases)
     units = list(corpus.units())
     return (
-        *_missing(corpus, cases, units),
+        *absent_labels(corpus, cases),
         *_content(cases, units),
         *_verbatim(cases, units),
     )
@@ -55,24 +51,6 @@ def _check_spans(corpus: PinnedCorpus, cases: Sequence[GoldCase]) -> None:
         if owner.extraction_id not in texts:
             texts[owner.extraction_id] = corpus.extraction(owner.extraction_id).text
         check_span(case_id, span, texts[owner.extraction_id])
-
-
-def _labelled(case: GoldCase, kind: Kind) -> set[str]:
-    ids = {*case.expected.of(kind), *case.forbidden.of(kind), *case.relevance(kind)}
-    if kind == "revision":
-        ids |= {span.revision_id for span in case.spans}
-    return ids
-
-
-def _missing(
-    corpus: PinnedCorpus, cases: Sequence[GoldCase], units: Iterable[Unit]
-) -> Iterator[str]:
-    documents = {unit.document_id for unit in units}
-    for kind in ("document", *BOUND_KINDS):
-        labelled = {key for case in cases for key in _labelled(case, kind)}
-        there = documents if kind == "document" else corpus.bindings(labelled).keys()
-        if missing := sorted(labelled - set(there)):
-            yield f"{kind} ids labelled but not in the corpus: {len(missing)} ({listed(missing)})"
 
 
 def _content(cases: Sequence[GoldCase], units: Sequence[Unit]) -> Iterator[str]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 
 from evalnb.errors import GoldError, InvalidatedError
 from evalnb.gold.cases import GoldCase, GoldSpan
 from evalnb.limits import Limits, check_limit
 from evalnb.measures.content import matching_units
-from evalnb.search.result import Citation, Hit, QueryResult, VisualProxy
+from evalnb.search.result import Citation, Hit, Kind, QueryResult, VisualProxy
 from evalnb.search.system import Extraction, PinnedCorpus
+from evalnb.wording import listed
+
+BOUND_KINDS: tuple[Kind, ...] = ("revision", "unit", "asset")  # ids that a corpus can bind
 
 
 class HydrationBudget:
@@ -86,6 +89,36 @@ def _short(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
+def absent_labels(corpus: PinnedCorpus, cases: Iterable[GoldCase]) -> Iterator[str]:
+    """Say which labelled ids the corpus does not have; they stay in every denominator.
+
+    Documents (by id, name or file name), revisions, units and assets are looked up; ids of other
+    kinds cannot be.
+    """
+    for kind in ("document", *BOUND_KINDS):
+        labelled = {key for case in cases for key in _labelled(case, kind)}
+        if not labelled:
+            continue
+        there = corpus.bindings(labelled).keys() if kind != "document" else _documents(corpus)
+        if missing := sorted(labelled - there):
+            yield f"{kind} ids judged but not in the corpus: {len(missing)} ({listed(missing)})"
+
+
+def _labelled(case: GoldCase, kind: Kind) -> set[str]:
+    ids = {*case.expected.of(kind), *case.forbidden.of(kind), *case.relevance(kind)}
+    if kind == "revision":
+        ids |= {span.revision_id for span in case.spans}
+    return ids
+
+
+def _documents(corpus: PinnedCorpus) -> set[str]:
+    known: set[str] = set()
+    for unit in corpus.units():
+        name = unit.document_name
+        known |= {unit.document_id, name, name.rpartition("/")[2]}
+    return known
+
+
 class CorpusCheck:
     """One system's pinned corpus, read no further than its results need.
 
@@ -104,6 +137,7 @@ class CorpusCheck:
         self.content_units: Mapping[str, tuple[str, ...]] = (
             matching_units(with_content, corpus.units()) if with_content else {}
         )
+        self.absent = tuple(absent_labels(corpus, cases))
         self._check_spans(cases)
 
     def owners(self, result: QueryResult) -> Mapping[str, Extraction]:

@@ -57,9 +57,9 @@ def test_ids_that_are_not_there(workspace: Workspace) -> None:
         spans=[{"revision_id": "old", "start": 0, "end": 1}],
     )
     assert found == (
-        "document ids labelled but not in the corpus: 1 (nowhere)",
-        "revision ids labelled but not in the corpus: 1 (old)",
-        "unit ids labelled but not in the corpus: 1 (ghost)",
+        "document ids judged but not in the corpus: 1 (nowhere)",
+        "revision ids judged but not in the corpus: 1 (old)",
+        "unit ids judged but not in the corpus: 1 (ghost)",
     )
 
 

@@ -6,7 +6,9 @@ r01 and on its reported cases.
 
 from __future__ import annotations
 
+import json
 from itertools import permutations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,12 +17,19 @@ import pytest
 from evalnb.api import compare, evaluate
 from evalnb.errors import GoldError, NotEvaluatedError
 from evalnb.evaluation.runfiles import RunScores, score_run
-from evalnb.gold.cases import ContentExpectation, GoldCase, LabelledIds
+from evalnb.gold.cases import (
+    ContentExpectation,
+    GoldCase,
+    GoldDataset,
+    LabelledIds,
+    dataset_from_cases,
+)
 from evalnb.gold.trec import Qrels, parse_qrels, parse_run, qrels_to_gold, rank_documents
 from evalnb.measures.content import match_content
 from evalnb.measures.scoring import plan_scoring, score_result
 from evalnb.search.request import QueryRequest
 from evalnb.search.result import Hit, Identities, QueryResult
+from evalnb.workspace.system import open_workspace
 
 D123 = {"d1": 1.0, "d2": 1.0, "d3": 1.0}
 HUNDRED = {f"d{i:03}": 1.0 for i in range(100)}
@@ -152,6 +161,17 @@ def test_r08_ties_are_counted() -> None:
     assert (scores.n_tied, scores.n_positions) == (3, 3)
 
 
+def test_r12_a_judged_document_that_the_corpus_lacks_is_named(tmp_path: Path) -> None:
+    workspace = open_workspace(tmp_path / "ws", create=True)
+    documents = [{"path": key, "title": key, "text": "apples"} for key in ("a", "b")]
+    workspace.ingest_corpus({"sources": [{"key": "s", "documents": documents}]})
+    gold = _gold({"apples": {"a": 1, "ghost": 1}})
+    report = evaluate(gold, {"ws": workspace}, measures=["R@10", "AP", "nDCG@10"]).record
+    assert "document ids judged but not in the corpus: 1 (ghost)" in report.notes
+    values = [s.value for r in report.results for s in r.scores if s.measure in report.measures]
+    assert values[:3] == pytest.approx([0.5, 0.5, 0.613147], abs=1e-6)
+
+
 def test_r14_an_empty_judgement_set_leaves_its_neighbours_alone() -> None:
     run = {q: {"d1": 3.0, "d2": 2.0, "d3": 1.0} for q in ("q1", "q2", "q3")}
     qrels: dict[str, dict[str, int]] = {
@@ -208,6 +228,20 @@ def test_r28_a_byte_order_mark_is_no_part_of_the_first_id() -> None:
     assert list(parse_qrels(qrels).grades) == ["q1", "q2"]
 
 
+def test_r32_a_number_that_is_none_is_named_and_never_written(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.jsonl"
+    path.write_text('{"id": "1", "text": "pruning", "doi": NaN}\n')
+    workspace = open_workspace(tmp_path / "ws", create=True)
+    with pytest.raises(GoldError, match=r"corpus\.jsonl:1: doi: nan is not a finite number"):
+        workspace.ingest([path])
+    with pytest.raises(GoldError, match=r"query 'q1', document 'd2'|d2|nan"):
+        _files("q1 0 d1 1", "q1 Q0 d1 1 1.0 s\nq1 Q0 d2 2 nan s")
+    report = evaluate(_gold({"q": {}, "r": {"a": 1}}), lambda query: ["a"])
+    saved = report.save(tmp_path / "report.json").read_text()
+    assert '"value":null' in saved
+    json.dumps(json.loads(saved), allow_nan=False)
+
+
 def test_r33_ids_that_look_like_numbers_stay_text() -> None:
     scores = _files(
         "q1\t0\t2301.12900\t2\nq1\t0\t0710\t1\nq1\t0\t1e5\t1\n",
@@ -228,6 +262,14 @@ def test_f50_a_pointer_in_place_of_data() -> None:
 def test_f54_another_layout_is_not_read_as_grades(row: str) -> None:
     with pytest.raises(GoldError, match=r"q\.txt:1: grade '0\.000000' is not a whole number"):
         _files(row, "1 Q0 28 1 1.0 s\n", "AP")
+
+
+def _gold(judged: dict[str, dict[str, int]]) -> GoldDataset:
+    cases = (
+        GoldCase(case_id=q, split="development", request={"query": q}, document_relevance=grades)
+        for q, grades in judged.items()
+    )
+    return dataset_from_cases(tuple(cases), dataset_id="known")
 
 
 def _live(case: dict[str, Any], hits: list[Hit], *measures: str) -> dict[str, float | None]:
