@@ -163,7 +163,8 @@ def test_r08_ties_are_counted() -> None:
 
 def test_r12_a_judged_document_that_the_corpus_lacks_is_named(tmp_path: Path) -> None:
     workspace = open_workspace(tmp_path / "ws", create=True)
-    documents = [{"path": key, "title": key, "text": "apples"} for key in ("a", "b")]
+    texts = {"a": "apples", "b": "apples and many other words"}
+    documents = [{"path": key, "text": text} for key, text in texts.items()]
     workspace.ingest_corpus({"sources": [{"key": "s", "documents": documents}]})
     gold = _gold({"apples": {"a": 1, "ghost": 1}})
     report = evaluate(gold, {"ws": workspace}, measures=["R@10", "AP", "nDCG@10"]).record
