@@ -10,18 +10,18 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from evalnb.errors import BadInputError, GoldError
+from evalnb.errors import BadInputError
 from evalnb.files import read_bounded, write_file
 from evalnb.gold.cases import GoldCase, GoldDataset, dataset_from_cases
 from evalnb.gold.tabular.delimited import format_delimited, read_delimited
 from evalnb.gold.tabular.sheets import CELL_CHARACTERS, read_sheet, write_sheet
-from evalnb.gold.tabular.table import Table, find_columns
+from evalnb.gold.tabular.table import NO, YES, Row, Table, find_columns, named_rows
 from evalnb.limits import CASES_BYTES
 from evalnb.search.result import Hit, Kind
 from evalnb.strict_json import describe_validation_error
@@ -30,8 +30,6 @@ from evalnb.wording import near_names, shown
 COLUMNS = ("case_id", "query", "id", "text", "grade", "forbidden", "note")
 _REQUIRED = ("case_id", "id", "grade")
 _READ = frozenset({*_REQUIRED, "query", "forbidden"})  # text and note are for the judges
-_GRADE = re.compile(r"[+-]?[0-9]{1,9}")
-_YES, _NO = frozenset({"yes", "true", "x", "1"}), frozenset({"no", "false", "0"})
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f]")  # what a cell of xlsx cannot hold
 
 
@@ -137,89 +135,54 @@ class Merged:
     changes: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class _Judgement:
-    row: int
+class _Judgement(NamedTuple):
+    row: Row
     grade: int | None
     forbidden: bool | None
 
 
-@dataclass(slots=True)
-class _Sheet:
-    """The judgements of a sheet by case and id; a row without any is not one."""
-
-    table: Table
-    positions: Mapping[str, int]
-    judged: dict[str, dict[str, _Judgement]] = field(default_factory=dict)
-
-    def read(self, cases: Mapping[str, GoldCase]) -> None:
-        """Take every row that judges, checked against the case it names."""
-        for number, cells in self.table.rows:
-            texts = dict(self._texts(number, cells))
-            if not any(texts.values()):
-                continue
-            self._check_case(number, texts, cases)
-            found = _Judgement(number, self._grade(number, texts), self._flag(number, texts))
-            if found.grade is None and found.forbidden is None:
-                continue
-            if found.forbidden and (found.grade or 0) >= 1:
-                self.refuse(number, "forbidden", f"forbidden but graded {found.grade}")
-            before = self.judged.setdefault(texts["case_id"], {}).setdefault(texts["id"], found)
-            if (before.grade, before.forbidden) != (found.grade, found.forbidden):
-                self.refuse(
-                    number,
-                    "grade",
-                    f"{texts['id']!r} is judged otherwise in row {before.row}",
-                    remedy="keep the row that is right",
-                )
-
-    def _texts(self, number: int, cells: Any) -> Iterator[tuple[str, str]]:
-        for name, position in self.positions.items():
-            try:
-                text = self.table.text(cells[position], name) if position < len(cells) else ""
-            except ValueError as error:
-                self.refuse(number, name, str(error))
-            yield name, text
-
-    def _check_case(
-        self, number: int, texts: Mapping[str, str], cases: Mapping[str, GoldCase]
-    ) -> None:
-        case = cases.get(texts["case_id"])
-        if case is None:
-            self.refuse(
-                number,
-                "case_id",
-                f"no case is called {texts['case_id']!r}{near_names(texts['case_id'], cases)}",
+def _read_judgements(
+    rows: Iterable[Row], cases: Mapping[str, GoldCase]
+) -> dict[str, dict[str, _Judgement]]:
+    """Gather by case and id what the rows judge, each checked against the case it names."""
+    judged: dict[str, dict[str, _Judgement]] = {}
+    for row in rows:
+        _check_case(row, cases)
+        found = _Judgement(row, row.grade(), _flag(row))
+        if found.grade is None and found.forbidden is None:
+            continue
+        if found.forbidden and (found.grade or 0) >= 1:
+            row.refuse("forbidden", f"forbidden but graded {found.grade}")
+        before = judged.setdefault(row["case_id"], {}).setdefault(row["id"], found)
+        if before[1:] != found[1:]:
+            row.refuse(
+                "grade",
+                f"{row['id']!r} is judged otherwise in row {before.row.number}",
+                remedy="keep the row that is right",
             )
-        if texts.get("query") and texts["query"].split() != case.request.query.split():
-            self.refuse(
-                number,
-                "query",
-                f"case {case.case_id!r} asks {shown(case.request.query)}, not "
-                f"{shown(texts['query'])}",
-                remedy="was the sheet pooled from another set?",
-            )
-        if not texts["id"]:
-            self.refuse(number, "id", "no id is named")
+    return judged
 
-    def _grade(self, number: int, texts: Mapping[str, str]) -> int | None:
-        text = texts["grade"]
-        if text and not _GRADE.fullmatch(text):
-            self.refuse(number, "grade", f"a grade is a whole number, found {shown(text)}")
-        return int(text) if text else None
 
-    def _flag(self, number: int, texts: Mapping[str, str]) -> bool | None:
-        text = texts.get("forbidden", "").casefold()
-        if text and text not in _YES | _NO:
-            self.refuse(number, "forbidden", f"expected yes or no, found {shown(text)}")
-        return text in _YES if text else None
+def _check_case(row: Row, cases: Mapping[str, GoldCase]) -> None:
+    case_id, query = row["case_id"], row["query"]
+    if case_id not in cases:
+        row.refuse("case_id", f"no case is called {case_id!r}{near_names(case_id, cases)}")
+    asked = cases[case_id].request.query
+    if query and query.split() != asked.split():
+        row.refuse(
+            "query",
+            f"case {case_id!r} asks {shown(asked)}, not {shown(query)}",
+            remedy="was the sheet pooled from another set?",
+        )
+    if not row["id"]:
+        row.refuse("id", "no id is named")
 
-    def refuse(
-        self, number: int, column: str, message: str, *, remedy: str | None = None
-    ) -> NoReturn:
-        """Raise an error that names the cell."""
-        place = self.table.place(number, self.positions.get(column))
-        raise GoldError(message, where=place, remedy=remedy)
+
+def _flag(row: Row) -> bool | None:
+    text = row["forbidden"].casefold()
+    if text and text not in YES | NO:
+        row.refuse("forbidden", f"expected yes or no, found {shown(text)}")
+    return text in YES if text else None
 
 
 def merge_judgements(dataset: GoldDataset, table: Table, *, kind: Kind = "document") -> Merged:
@@ -240,22 +203,20 @@ def merge_judgements(dataset: GoldDataset, table: Table, *, kind: Kind = "docume
         raise BadInputError(f"{kind} ids cannot be graded")
     # With a mapping, columns that judges have added are left out instead of refused.
     positions, _ = find_columns(table, {"id": "id"}, columns=COLUMNS, required=_REQUIRED)
-    sheet = _Sheet(table, {name: at for name, at in positions.items() if name in _READ})
-    sheet.read({case.case_id: case for case in dataset.cases})
+    rows = named_rows(table, {name: at for name, at in positions.items() if name in _READ})
+    sheet = _read_judgements(rows, {case.case_id: case for case in dataset.cases})
     cases: list[GoldCase] = []
     changes: list[str] = []
     for case in dataset.cases:
-        judged = sheet.judged.get(case.case_id, {})
-        merged = _merge_case(case, judged, sheet, kind) if judged else case
+        judged = sheet.get(case.case_id, {})
+        merged = _merge_case(case, judged, kind) if judged else case
         changes += _changes(case, merged, kind)
         cases.append(merged)
     pinned = dataset_from_cases(tuple(cases), dataset_id=dataset.dataset_id, name=dataset.name)
     return Merged(pinned, tuple(changes))
 
 
-def _merge_case(
-    case: GoldCase, judged: Mapping[str, _Judgement], sheet: _Sheet, kind: Kind
-) -> GoldCase:
+def _merge_case(case: GoldCase, judged: Mapping[str, _Judgement], kind: Kind) -> GoldCase:
     standing, grades = _grades(case, kind), case.relevance(kind)
     expected = dict.fromkeys(case.expected.of(kind))
     forbidden = dict.fromkeys(case.forbidden.of(kind))
@@ -283,8 +244,8 @@ def _merge_case(
     try:
         return GoldCase.model_validate_json(json.dumps(fields))
     except ValidationError as error:
-        first = next(iter(judged.values()))
-        sheet.refuse(first.row, "id", describe_validation_error(error))
+        first = next(iter(judged.values())).row
+        first.refuse("id", describe_validation_error(error))
 
 
 def _changes(before: GoldCase, after: GoldCase, kind: Kind) -> Iterator[str]:

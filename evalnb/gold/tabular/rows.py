@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
 from evalnb.errors import GoldError
 from evalnb.gold.cases import GoldCase, Parsed, Split, imported_case
-from evalnb.gold.tabular.table import Table, find_columns
+from evalnb.gold.tabular.table import NO, YES, Row, Table, find_columns, named_rows
 from evalnb.wording import shown
 
-_GRADE = re.compile(r"[+-]?[0-9]{1,9}")
-_FLAGS = {"true": True, "yes": True, "x": True, "1": True, "false": False, "no": False, "0": False}
 _SINGLE = ("split", "family", "tags", "language", "intent", "description")
 
 
@@ -21,12 +19,108 @@ _SINGLE = ("split", "family", "tags", "language", "intent", "description")
 class _Question:
     """What the rows of one query have said so far."""
 
-    query: str
-    row: int
-    graded: dict[str, tuple[int | None, int]] = field(default_factory=dict)  # id: grade, row
+    row: Row
+    graded: dict[str, tuple[int | None, Row]] = field(default_factory=dict)
     forbidden: dict[str, None] = field(default_factory=dict)
     content: dict[tuple[str, bool], list[str]] = field(default_factory=dict)
-    single: dict[str, tuple[str, int]] = field(default_factory=dict)  # column: text, row
+    single: dict[str, tuple[str, Row]] = field(default_factory=dict)
+    n_repeated: int = 0
+
+    def add(self, row: Row, grade: int | None) -> None:
+        """Take one more row in."""
+        self._add_ids(row, grade)
+        self._add_content(row)
+        for name in _SINGLE:
+            if text := row[name]:
+                before, first = self.single.setdefault(name, (text, row))
+                if before != text:
+                    row.refuse(
+                        name,
+                        f"{name} is {shown(text)} here and {shown(before)} in row {first.number} "
+                        "for the same query",
+                        remedy="rows of one query are one case",
+                    )
+
+    def _add_ids(self, row: Row, grade: int | None) -> None:
+        ids = _lines(row["expected"])
+        flagged, named = _forbidden(row["forbidden"], flaggable=bool(ids))
+        self.forbidden.update(dict.fromkeys(ids if flagged else named))
+        if flagged:
+            if grade is None:
+                return
+            if grade >= 1:
+                row.refuse("forbidden", f"forbidden but graded {grade}")
+        phrased = grade == 1 and (row["document"] or row["content"])
+        if grade is not None and not ids and not phrased:
+            row.refuse(
+                "grade",
+                f"grade {grade} without an id in the column 'expected'",
+                remedy="phrases are not graded: leave the grade empty, or name a document",
+            )
+        for key in ids:
+            self._judge(row, key, grade)
+
+    def _judge(self, row: Row, key: str, grade: int | None) -> None:
+        before, first = self.graded.setdefault(key, (grade, row))
+        if first is row:
+            return
+        old, new = (1 if given is None else given for given in (before, grade))
+        if old != new:
+            row.refuse(
+                "expected",
+                f"{key!r} is graded {new} here and {old} in row {first.number} for the same query",
+                remedy="keep the row that is right",
+            )
+        self.n_repeated += 1
+
+    def _add_content(self, row: Row) -> None:
+        document, phrase = row["document"], row["content"]
+        if not document and not phrase:
+            return
+        if not row["expected"] and _forbidden(row["forbidden"], flaggable=True)[0]:
+            row.refuse(
+                "forbidden",
+                "a phrase or a document's name cannot be forbidden",
+                remedy="name the id of what must not be shown in this column",
+            )
+        # Phrases of one document are alternatives of each other, and of the document as a whole.
+        phrases = self.content.setdefault((document, bool(phrase)), [])
+        if phrase:
+            phrases.append(phrase)
+
+    def case(self, ordinal: int, split: Split) -> GoldCase:
+        """Make the case."""
+        relevance = {key: grade for key, (grade, _) in self.graded.items() if grade is not None}
+        single = {name: text for name, (text, _) in self.single.items()}
+        fields: dict[str, Any] = {
+            "request": {"query": self.row["query"]},
+            "expected": {"document_ids": [k for k in self.graded if relevance.get(k, 1) >= 1]},
+            "forbidden": {"document_ids": list(self.forbidden)},
+            "document_relevance": relevance,
+            "content": [
+                {"document": document or None, "content_contains": list(dict.fromkeys(phrases))}
+                for (document, _), phrases in self.content.items()
+            ],
+            "family_key": single.pop("family", None),
+            **single,
+            "tags": self._tags(),
+        }
+        return imported_case(ordinal, fields, split=split, where=self.row.place(None))
+
+    def _tags(self) -> dict[str, str]:
+        text, row = self.single.get("tags", ("", self.row))
+        tags: dict[str, str] = {}
+        for part in filter(None, (part.strip() for part in re.split(r"[;\n]", text))):
+            key, equals, value = (piece.strip() for piece in part.partition("="))
+            if not equals or not key or key in tags:
+                problem = f"tag {key!r} stands twice" if key in tags else f"found {shown(part)}"
+                row.refuse(
+                    "tags",
+                    f"{problem}; tags are written key=value",
+                    remedy="several stand apart by ; or line breaks",
+                )
+            tags[key] = value
+        return tags
 
 
 def parse_table(
@@ -57,197 +151,43 @@ def parse_table(
         # Only ids can be graded, so documents that stand beside grades alone are ids.
         positions["expected"] = positions.pop("document")
         notes += ("the graded column 'document' was read as document ids",)
-    reader = _Reader(table, positions, grades)
-    for number, cells in table.rows:
-        reader.read(number, cells)
-    if not reader.questions:
+    questions: dict[str, _Question] = {}
+    for row in named_rows(table, positions):
+        if not (query := row["query"]):
+            row.refuse(
+                "query",
+                f"a row with {', '.join(filter(row.texts.get, row.texts))} but without a query",
+                remedy="repeat the query in every row of its judgements",
+            )
+        questions.setdefault(query, _Question(row)).add(row, _grade(row, grades))
+    if not questions:
         raise GoldError(
             "there are no rows under the header", where=table.name, remedy="one judgement a row"
         )
-    cases = tuple(
-        reader.case(ordinal, question, split)
-        for ordinal, question in enumerate(reader.questions.values(), 1)
-    )
-    return Parsed(cases, (*table.notes, *notes, *reader.notes()))
+    cases = tuple(found.case(at, split) for at, found in enumerate(questions.values(), 1))
+    return Parsed(cases, (*table.notes, *notes, *_notes(questions.values())))
 
 
-class _Reader:
-    """Reads the rows of one table into questions."""
-
-    def __init__(
-        self, table: Table, positions: Mapping[str, int], grades: Mapping[str, int] | None
-    ) -> None:
-        self._table, self._positions, self._grades = table, positions, grades
-        self.questions: dict[str, _Question] = {}
-        self._n_repeated = 0
-
-    def read(self, number: int, cells: Sequence[object]) -> None:
-        """Add one row; a blank one says nothing."""
-        texts = {
-            name: self._text(number, name, cells[position]) if position < len(cells) else ""
-            for name, position in self._positions.items()
-        }
-        query = texts.pop("query")
-        if not query:
-            if filled := [name for name, text in texts.items() if text]:
-                self._refuse(
-                    number,
-                    "query",
-                    f"a row with {', '.join(filled)} but without a query",
-                    remedy="repeat the query in every row of its judgements",
-                )
-            return
-        question = self.questions.setdefault(query, _Question(query, number))
-        self._add_ids(question, number, texts)
-        self._add_content(question, number, texts)
-        self._add_single(question, number, texts)
-
-    def _text(self, number: int, name: str, cell: object) -> str:
-        try:
-            return self._table.text(cell, name)
-        except ValueError as error:
-            self._refuse(number, name, str(error))
-
-    def _refuse(
-        self, number: int, name: str | None, message: str, *, remedy: str | None = None
-    ) -> NoReturn:
-        place = self._table.place(number, None if name is None else self._positions.get(name))
-        raise GoldError(message, where=place, remedy=remedy)
-
-    def _add_ids(self, question: _Question, number: int, texts: Mapping[str, str]) -> None:
-        ids, grade = _lines(texts.get("expected", "")), self._grade(number, texts.get("grade", ""))
-        flagged, named = _forbidden(texts.get("forbidden", ""), flaggable=bool(ids))
-        question.forbidden.update(dict.fromkeys(named))
-        if flagged:
-            if grade is not None and grade >= 1:
-                self._refuse(number, "forbidden", f"forbidden but graded {grade}")
-            question.forbidden.update(dict.fromkeys(ids))
-            if grade is None:
-                return
-        elif grade is not None and not ids:
-            phrased = texts.get("document") or texts.get("content")
-            if grade != 1 or not phrased:
-                self._refuse(
-                    number,
-                    "grade",
-                    f"grade {grade} without an id in the column 'expected'",
-                    remedy="phrases are not graded: leave the grade empty, or name a document",
-                )
-        for key in ids:
-            self._judge(question, number, key, grade)
-
-    def _judge(self, question: _Question, number: int, key: str, grade: int | None) -> None:
-        before, row = question.graded.setdefault(key, (grade, number))
-        if row == number:
-            return
-        if (1 if before is None else before) != (1 if grade is None else grade):
-            self._refuse(
-                number,
-                "expected",
-                f"{key!r} is graded {'1' if grade is None else grade} here and "
-                f"{'1' if before is None else before} in row {row} for the same query",
-                remedy="keep the row that is right",
-            )
-        self._n_repeated += 1
-
-    def _grade(self, number: int, text: str) -> int | None:
-        if not text:
-            return None
-        if self._grades is not None:
-            if text not in self._grades:
-                self._refuse(
-                    number,
-                    "grade",
-                    f"grade {text!r} is not in the grade map",
-                    remedy=f"it maps {', '.join(self._grades)}",
-                )
-            return self._grades[text]
-        if not _GRADE.fullmatch(text):
-            self._refuse(
-                number,
-                "grade",
-                f"a grade is a whole number, found {shown(text)}",
-                remedy="correct it, or map each value to a grade: --grades 0.5=1,1=2",
-            )
-        return int(text)
-
-    def _add_content(self, question: _Question, number: int, texts: Mapping[str, str]) -> None:
-        document, phrase = texts.get("document", ""), texts.get("content", "")
-        if not document and not phrase:
-            return
-        if not texts.get("expected") and texts.get("forbidden"):
-            flagged, _ = _forbidden(texts["forbidden"], flaggable=True)
-            if flagged:
-                self._refuse(
-                    number,
-                    "forbidden",
-                    "a phrase or a document's name cannot be forbidden",
-                    remedy="name the id of what must not be shown in this column",
-                )
-        # Phrases of one document are alternatives of each other, and of the document as a whole.
-        phrases = question.content.setdefault((document, bool(phrase)), [])
-        if phrase:
-            phrases.append(phrase)
-
-    def _add_single(self, question: _Question, number: int, texts: Mapping[str, str]) -> None:
-        for name in _SINGLE:
-            if not (text := texts.get(name, "")):
-                continue
-            before, row = question.single.setdefault(name, (text, number))
-            if before != text:
-                self._refuse(
-                    number,
-                    name,
-                    f"{name} is {shown(text)} here and {shown(before)} in row {row} for the same "
-                    "query",
-                    remedy="rows of one query are one case",
-                )
-
-    def case(self, ordinal: int, question: _Question, split: Split) -> GoldCase:
-        """Make the case of one question."""
-        relevance = {key: grade for key, (grade, _) in question.graded.items() if grade is not None}
-        expected = [key for key in question.graded if relevance.get(key, 1) >= 1]
-        single = {name: text for name, (text, _) in question.single.items()}
-        fields: dict[str, Any] = {
-            "request": {"query": question.query},
-            "expected": {"document_ids": expected},
-            "forbidden": {"document_ids": list(question.forbidden)},
-            "document_relevance": relevance,
-            "content": _content(question.content),
-            "family_key": single.pop("family", None),
-            "tags": self._tags(question, single.pop("tags", "")),
-            "split": split,
-            **single,
-        }
-        place = self._table.place(question.row, None)
-        return imported_case(ordinal, fields, split=split, where=place)
-
-    def _tags(self, question: _Question, text: str) -> dict[str, str]:
-        tags: dict[str, str] = {}
-        for part in filter(None, (part.strip() for part in re.split(r"[;\n]", text))):
-            key, equals, value = (piece.strip() for piece in part.partition("="))
-            if not equals or not key or key in tags:
-                problem = f"tag {key!r} stands twice" if key in tags else f"found {shown(part)}"
-                self._refuse(
-                    question.single["tags"][1],
-                    "tags",
-                    f"{problem}; tags are written key=value",
-                    remedy="several stand apart by ; or line breaks",
-                )
-            tags[key] = value
-        return tags
-
-    def notes(self) -> list[str]:
-        """Say what a reader ought to know."""
-        unjudged = sum(
-            not (question.graded or question.content or question.forbidden)
-            for question in self.questions.values()
+def _grade(row: Row, grades: Mapping[str, int] | None) -> int | None:
+    text = row["grade"]
+    if not text or grades is None:
+        return row.grade(remedy="correct it, or map each value to a grade: --grades 0.5=1,1=2")
+    if text not in grades:
+        row.refuse(
+            "grade",
+            f"grade {text!r} is not in the grade map",
+            remedy=f"it maps {', '.join(grades)}",
         )
-        counts = {
-            "repeated judgements merged": self._n_repeated,
-            "questions without judgements": unjudged,
-        }
-        return [f"{what}: {count}" for what, count in counts.items() if count]
+    return grades[text]
+
+
+def _notes(questions: Iterable[_Question]) -> Iterator[str]:
+    """Say what a reader ought to know."""
+    asked = list(questions)
+    if repeated := sum(question.n_repeated for question in asked):
+        yield f"repeated judgements merged: {repeated}"
+    if bare := sum(not (found.graded or found.content or found.forbidden) for found in asked):
+        yield f"questions without judgements: {bare}"
 
 
 def _lines(text: str) -> list[str]:
@@ -257,17 +197,9 @@ def _lines(text: str) -> list[str]:
 
 def _forbidden(text: str, *, flaggable: bool) -> tuple[bool, list[str]]:
     """Read a cell of the column: yes or no about what its row names, else ids of its own."""
-    flag = _FLAGS.get(text.casefold())
-    if flag is not None and (flaggable or text.casefold() in {"no", "false"}):
-        return flag, []
+    flag = text.casefold()
+    if flag in YES and flaggable:
+        return True, []
+    if flag in NO and (flaggable or not flag.isdigit()):
+        return False, []
     return False, _lines(text)
-
-
-def _content(content: Mapping[tuple[str, bool], list[str]]) -> list[dict[str, Any]]:
-    return [
-        {
-            **({"document": document} if document else {}),
-            **({"content_contains": list(dict.fromkeys(phrases))} if phrases else {}),
-        }
-        for (document, _), phrases in content.items()
-    ]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 from evalnb.errors import GoldError
 from evalnb.gold.golden import checked_mapping
@@ -39,6 +41,8 @@ _ELSEWHERE = {
     "language": "lang",
     "description": "note notes comment",
 }
+YES, NO = frozenset({"yes", "true", "x", "1"}), frozenset({"no", "false", "0"})
+_GRADE = re.compile(r"[+-]?[0-9]{1,9}")
 _NEAR = {theirs: ours for ours, names in _ELSEWHERE.items() for theirs in names.split()}
 
 
@@ -69,6 +73,53 @@ class Table:
     text: Callable[[object, str], str]
     place: Callable[[int, int | None], str]
     notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The texts of one row by column; what it refuses, it refuses with the cell."""
+
+    number: int
+    texts: Mapping[str, str]
+    place: Callable[[str | None], str]
+
+    def __getitem__(self, column: str) -> str:
+        """Return the text in a column; empty if the table has no such column."""
+        return self.texts.get(column, "")
+
+    def grade(self, *, remedy: str | None = None) -> int | None:
+        """Read the whole number in the column ``grade``; None if the cell is empty."""
+        text = self["grade"]
+        if text and not _GRADE.fullmatch(text):
+            self.refuse("grade", f"a grade is a whole number, found {shown(text)}", remedy=remedy)
+        return int(text) if text else None
+
+    def refuse(self, column: str | None, message: str, *, remedy: str | None = None) -> NoReturn:
+        """Raise an error that names the cell, or the row."""
+        raise GoldError(message, where=self.place(column), remedy=remedy)
+
+
+def named_rows(table: Table, positions: Mapping[str, int]) -> Iterator[Row]:
+    """Read the columns that were found, row by row; a row without any text is passed over.
+
+    Raises
+    ------
+    GoldError
+        Naming the cell that is no text.
+    """
+    for number, cells in table.rows:
+
+        def place(column: str | None, number: int = number) -> str:
+            return table.place(number, None if column is None else positions.get(column))
+
+        row = Row(number, texts := {}, place)
+        for name, position in positions.items():
+            try:
+                texts[name] = table.text(cells[position], name) if position < len(cells) else ""
+            except ValueError as error:
+                row.refuse(name, str(error))
+        if any(texts.values()):
+            yield row
 
 
 def find_columns(
