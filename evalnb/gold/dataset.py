@@ -48,6 +48,20 @@ class Manifest(Record):
     case_count: NonNegativeInt
     version_sha: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
+    def to_bytes(self) -> bytes:
+        """Return what stands in manifest.json."""
+        return self.model_dump_json(indent=2).encode() + b"\n"
+
+
+def _manifest(dataset_id: str, name: str, count: int, version: str) -> Manifest:
+    return Manifest(
+        format="tychora-gold@1",
+        dataset_id=dataset_id,
+        name=name,
+        case_count=count,
+        version_sha=version,
+    )
+
 
 @dataclass
 class Counts:
@@ -135,14 +149,8 @@ def pin_gold_dir(
         dataset_id, name = before.dataset_id, name or before.name
     dataset_id = _checked_id(dataset_id or folder.resolve().name)
     version = read_cases(folder / CASES, counts.add)
-    manifest = Manifest(
-        format="tychora-gold@1",
-        dataset_id=dataset_id,
-        name=name or dataset_id,
-        case_count=counts.cases,
-        version_sha=version,
-    )
-    write_file(folder / MANIFEST, _manifest_bytes(manifest))
+    manifest = _manifest(dataset_id, name or dataset_id, counts.cases, version)
+    write_file(folder / MANIFEST, manifest.to_bytes())
     return manifest
 
 
@@ -166,14 +174,8 @@ def write_gold_dir(dataset: GoldDataset, path: str | Path) -> GoldDataset:
     cases = b"".join(map(canonical_line, written.cases))
     check_limit("bytes of cases.jsonl", len(cases), CASES_BYTES, argument="", where=str(path))
     check_limit("lines of cases.jsonl", len(written), CASES_LINES, argument="", where=str(path))
-    manifest = Manifest(
-        format="tychora-gold@1",
-        dataset_id=written.dataset_id,
-        name=written.name,
-        case_count=len(written),
-        version_sha=written.version_sha,
-    )
-    files = {CASES: cases, MANIFEST: _manifest_bytes(manifest)}
+    manifest = _manifest(written.dataset_id, written.name, len(written), written.version_sha)
+    files = {CASES: cases, MANIFEST: manifest.to_bytes()}
     if not _stands_already(folder, files):
         write_folder(folder, files)
     return written
@@ -235,7 +237,3 @@ def _checked_id(dataset_id: str) -> str:
         return check_dataset_id(dataset_id)
     except ValueError as error:
         raise BadInputError(str(error), remedy="name one with --id") from error
-
-
-def _manifest_bytes(manifest: Manifest) -> bytes:
-    return manifest.model_dump_json(indent=2).encode() + b"\n"

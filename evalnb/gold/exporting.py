@@ -17,25 +17,14 @@ from evalnb.gold.tabular.sheets import write_sheet
 from evalnb.gold.tabular.table import COLUMNS
 from evalnb.gold.trec import format_qrels, format_topics
 
-_TABLE_FIELDS = frozenset(
-    {
-        "request.query",
-        "split",
-        "family_key",
-        "tags",
-        "language",
-        "intent",
-        "description",
-        "expected.document_ids",
-        "forbidden.document_ids",
-        "document_relevance",
-        "content",
-    }
-)
-_GOLDEN_FIELDS = frozenset({"request.query", "description", "content"})
 _READ_BACK: tuple[object, ...] = ("development", {})  # what a case that says nothing gets
+_GOLDEN_FIELDS = frozenset({"request.query", "description", "content"})
 _QRELS_FIELDS = frozenset(
     {"case_id", "request.query", "expected.document_ids", "document_relevance"}
+)
+_SHARED = ("split", "family_key", "tags", "language", "intent", "description")
+_TABLE_FIELDS = frozenset(
+    {*_GOLDEN_FIELDS, *_QRELS_FIELDS, *_SHARED, "forbidden.document_ids"} - {"case_id"}
 )
 
 
@@ -160,17 +149,12 @@ def _table(cases: Sequence[GoldCase]) -> tuple[list[list[str]], list[str]]:
 
 
 def _case_rows(case: GoldCase) -> Iterator[dict[str, str]]:
-    tags = "\n".join(f"{key}={value}" for key, value in case.tags.items())
-    shared = {
-        "query": case.request.query,
-        "split": case.split,
-        "family": case.family_key,
-        "tags": tags,
-        "language": case.language,
-        "intent": case.intent,
-        "description": case.description,
-    }
-    said = {name: text for name, text in shared.items() if text}
+    said = {name: text for name in _SHARED if (text := getattr(case, name))}
+    said["query"] = case.request.query
+    if case.tags:
+        said["tags"] = "\n".join(f"{key}={value}" for key, value in case.tags.items())
+    if "family_key" in said:
+        said["family"] = said.pop("family_key")
     labels = [*_judgement_rows(case), *_content_rows(case)]
     yield from ({**said, **label} for label in labels or [{}])
 

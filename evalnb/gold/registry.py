@@ -55,7 +55,7 @@ def register_gold(path: str | Path, registry: str | Path | None = None) -> Path:
         cases = read_bounded(folder / CASES, bound=CASES_BYTES, what=CASES)
         if sha256(cases).hexdigest() != manifest.version_sha:
             raise GoldError("the file changed while it was read", where=str(folder / CASES))
-        pinned = manifest.model_dump_json(indent=2).encode() + b"\n"
+        pinned = manifest.to_bytes()
         version = manifest.version_sha
         try:
             write_folder(place, {f"{version}/{CASES}": cases, f"{version}/{MANIFEST}": pinned})

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from evalnb.gold.cases import GoldCase, GoldDataset
 from evalnb.search.request import Record
-from evalnb.search.result import KINDS
+from evalnb.search.result import KINDS, Kind
 
+_EVIDENCE = ("spans", "content", "paths", "references", "edges")
 INDEPENDENT = "no case names a family: all are treated as independent"
 
 
@@ -74,7 +75,7 @@ def gold_stats(dataset: GoldDataset) -> GoldStats:
         labels={kind: counts for kind, counts in labels.items() if any(dict(counts).values())},
         evidence={
             name: total
-            for name in ("spans", "content", "paths", "references", "edges")
+            for name in _EVIDENCE
             if (total := sum(len(getattr(case, name)) for case in cases))
         },
         unlabelled=sum(not _is_labelled(case) for case in cases),
@@ -113,23 +114,17 @@ def _counts(values: Iterable[str | None]) -> dict[str, int]:
     return dict(Counter(value or "-" for value in values).most_common())
 
 
-def _count_labels(cases: Iterable[GoldCase], kind: str) -> LabelCounts:
-    totals = Counter[str]()
-    for case in cases:
-        totals["expected"] += len(getattr(case.expected, f"{kind}_ids"))
-        totals["forbidden"] += len(getattr(case.forbidden, f"{kind}_ids"))
-        totals["graded"] += len(getattr(case, f"{kind}_relevance", ()))
-    return LabelCounts(**totals)
+def _count_labels(cases: Sequence[GoldCase], kind: Kind) -> LabelCounts:
+    expected = sum(len(case.expected.of(kind)) for case in cases)
+    forbidden = sum(len(case.forbidden.of(kind)) for case in cases)
+    graded = sum(len(getattr(case, f"{kind}_relevance", ())) for case in cases)
+    return LabelCounts(expected=expected, forbidden=forbidden, graded=graded)
 
 
 def _is_labelled(case: GoldCase) -> bool:
+    labels = (*_EVIDENCE, *(name for name in GoldCase.model_fields if "relevance" in name))
     return bool(
         case.expected.model_fields_set
         or case.forbidden.model_fields_set
-        or case.spans
-        or case.content
-        or case.paths
-        or case.references
-        or case.edges
-        or any(getattr(case, name) for name in type(case).model_fields if "relevance" in name)
+        or any(getattr(case, name) for name in labels)
     )
