@@ -22,6 +22,7 @@ GRADE_RANGE = 100  # |grade|; exponential gain stays far from overflow
 MANIFEST_BYTES = 1 * MIB
 CASES_BYTES = 64 * MIB  # what one process verifies in seconds
 CASES_LINES = 100_000
+FILE_BYTES = 64 * MIB  # of one document; one longer than a library is a dump or a mistake
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,9 @@ def ingest(
     build: Annotated[
         bool, typer.Option("--index/--no-index", help="Build the lexical index as well.")
     ] = True,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Leave out documents of the source that are gone.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Read documents into a workspace, made if it is not there, and index them.
@@ -78,7 +81,12 @@ def ingest(
     opened = open_workspace(workspace, create=True)
     with tqdm(unit=" documents", disable=None, delay=1) as bar:
         done = opened.ingest(
-            paths, source=source, settings=settings, build=build, progress=bar.update
+            paths,
+            source=source,
+            settings=settings,
+            build=build,
+            prune=prune,
+            progress=bar.update,
         )
     found, snapshot = done.ingested, done.snapshot
     if as_json:
@@ -87,6 +95,8 @@ def ingest(
                 "new": found.new,
                 "updated": found.updated,
                 "unchanged": found.unchanged,
+                "absent": found.absent,
+                "withdrawn": found.withdrawn,
                 "skipped": [{"name": s.name, "reason": s.reason} for s in found.skipped],
                 "snapshot_id": snapshot.snapshot_id,
                 "documents": snapshot.n_documents,
@@ -99,9 +109,15 @@ def ingest(
         note(f"skipped {skipped.name}: {skipped.reason}")
     if len(found.skipped) > _SHOWN_SKIPPED:
         note(f"... and {len(found.skipped) - _SHOWN_SKIPPED:,} more; --json lists all")
+    if found.absent and any(path.is_dir() for path in paths):
+        note(
+            f"{found.absent:,} earlier documents of the source were not among these and stay; "
+            "--prune leaves them out"
+        )
+    withdrawn = f", {found.withdrawn:,} left out" if found.withdrawn else ""
     show(
         f"{found.new:,} new, {found.updated:,} updated, {found.unchanged:,} unchanged, "
-        f"{len(found.skipped):,} skipped"
+        f"{len(found.skipped):,} skipped{withdrawn}"
     )
     show(
         f"active snapshot {snapshot.snapshot_id}: {snapshot.n_documents:,} documents, "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -21,6 +21,11 @@ TITLE_CHARACTERS = 500  # every unit under a title carries it; a longer one is a
 _DOCUMENTS_SQL = """
     SELECT document_id, document, newest FROM documents
     WHERE document_id IN (SELECT value FROM json_each(?))
+"""
+_ABSENT_SQL = """
+    SELECT d.document FROM documents d JOIN sources s ON s.source = d.source
+    WHERE s.key IN (SELECT value FROM json_each(?)) AND d.newest != 0
+      AND d.document_id NOT IN (SELECT value FROM json_each(?))
 """
 _REVISIONS_SQL = """
     SELECT revision_id, revision, extraction, language, effective_from, effective_to FROM revisions
@@ -42,6 +47,23 @@ _WRITES = {
 }
 
 
+def document_id(source_key: str, path: str) -> str:
+    """Return the id of a document of a source."""
+    return canonical_id("document", canonical_id("source", source_key), path)
+
+
+def absent_documents(store: Store, source_keys: Iterable[str], seen: Iterable[str]) -> list[int]:
+    """Return the documents of some sources that were not seen, by their keys in the store."""
+    rows = store.db.execute(_ABSENT_SQL, (json.dumps(list(source_keys)), json.dumps(list(seen))))
+    return [int(row[0]) for row in rows]
+
+
+def withdraw(store: Store, documents: Iterable[int]) -> None:
+    """Leave documents out of every later snapshot; those that name them keep them."""
+    with store.transaction() as db:
+        db.executemany(_WRITES["newest"], ((0, key) for key in documents))
+
+
 @dataclass(frozen=True, slots=True)
 class _Ids:
     source_id: str
@@ -52,10 +74,10 @@ class _Ids:
     @classmethod
     def of(cls, source_key: str, document: Extracted) -> _Ids:
         source_id = canonical_id("source", source_key)
-        document_id = canonical_id("document", source_id, document.path)
-        revision_id = canonical_id("revision", document_id, document.bytes_sha256)
+        of_document = document_id(source_key, document.path)
+        revision_id = canonical_id("revision", of_document, document.bytes_sha256)
         extraction_id = canonical_id("extraction", revision_id, document.extractor)
-        return cls(source_id, document_id, revision_id, extraction_id)
+        return cls(source_id, of_document, revision_id, extraction_id)
 
 
 def admit(store: Store, batch: Sequence[tuple[str, Extracted]]) -> Counter[Outcome]:

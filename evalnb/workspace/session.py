@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from evalnb.errors import NotFoundError
+from evalnb.search.metering import metered
 from evalnb.search.request import Controls, Overrides, QueryRequest, Scope, resolve_controls
 from evalnb.search.result import QueryResult
 from evalnb.search.system import Binding, Cut, Extraction, SearchContext, Unit
@@ -60,7 +61,7 @@ class WorkspaceSession:
             If an index that the controls name is missing or damaged.
         """
         with self._store.explained():
-            return run_search(self._pinned, request, controls)
+            return metered(lambda: run_search(self._pinned, request, controls))
 
     def ask(self, request: QueryRequest) -> QueryResult:
         """Run one search under the workspace's own settings.

@@ -22,7 +22,8 @@ _CANDIDATES_SQL = """
     FROM documents d
     JOIN revisions r ON r.document = d.document
     JOIN extractions e ON e.extraction = r.extraction
-    WHERE d.newest = r.revision OR r.effective_from IS NOT NULL OR r.effective_to IS NOT NULL
+    WHERE d.newest = r.revision
+       OR d.newest != 0 AND (r.effective_from IS NOT NULL OR r.effective_to IS NOT NULL)
     ORDER BY r.extraction
 """
 

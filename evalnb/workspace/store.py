@@ -40,7 +40,7 @@ CREATE TABLE documents (
     document_id TEXT NOT NULL UNIQUE,
     source INTEGER NOT NULL REFERENCES sources,
     path TEXT NOT NULL,
-    newest INTEGER NOT NULL  -- a revision
+    newest INTEGER NOT NULL  -- a revision, or 0: withdrawn, in no later snapshot
 );
 CREATE TABLE revisions (
     revision INTEGER PRIMARY KEY,

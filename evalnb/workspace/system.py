@@ -161,6 +161,7 @@ class Workspace:
         source: str = DEFAULT_SOURCE,
         settings: Mapping[str, Any] | None = None,
         build: bool = True,
+        prune: bool = False,
         progress: Progress | None = None,
     ) -> IngestReport:
         """Read files, folders and records, then search them.
@@ -178,6 +179,9 @@ class Workspace:
             ``{"chunk_size": 400}``; every document is cut the new way.
         build
             Build the index; without it, ``evalnb index`` has to before anything is found.
+        prune
+            Leave documents of the same sources that are not there any more out of the new
+            snapshot; otherwise they stay, and are counted.
 
         Raises
         ------
@@ -187,7 +191,9 @@ class Workspace:
             If a path is not there, or a file of records is wrong.
         """
         found = read_paths([Path(path) for path in paths], source_key=source)
-        return self._filled(found, settings or {}, build=build, progress=progress)
+        return self._filled(
+            found, settings or {}, build=build, prune=(source,) if prune else (), progress=progress
+        )
 
     def ingest_corpus(
         self,
@@ -212,11 +218,12 @@ class Workspace:
         settings: Mapping[str, Any],
         *,
         build: bool,
+        prune: tuple[str, ...] = (),
         progress: Progress | None = None,
     ) -> IngestReport:
         with self._writing() as store:
             current = changed_settings(self.settings, dict(settings))
-            ingested = ingest(store, found, progress=progress)
+            ingested = ingest(store, found, source_keys=prune, prune=bool(prune), progress=progress)
             snapshot = create_snapshot(store, current.chunking)
             name = current.lexical_index if build else None
             if name is not None:

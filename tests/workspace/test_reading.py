@@ -213,3 +213,54 @@ class TestReadFile:
 def test_found_files_keep_their_place_on_the_disk(tmp_path: Path) -> None:
     (tmp_path / "a.txt").touch()
     assert list(reading.find_files(tmp_path)) == [FoundFile(tmp_path / "a.txt", "a.txt")]
+
+
+def test_what_is_gone_from_a_folder_stays_until_it_is_pruned(tmp_path: Path) -> None:
+    folder = tmp_path / "kb"
+    folder.mkdir()
+    for name in ("a.md", "b.md", "c.md"):
+        (folder / name).write_text(f"text of {name}")
+    workspace = open_workspace(tmp_path / "ws", create=True)
+    first = workspace.ingest([folder])
+    (folder / "a.md").unlink()
+    (folder / "b.md").write_bytes(b"\x00 no text any more")  # unreadable is not gone
+    kept = workspace.ingest([folder])
+    assert (kept.ingested.absent, kept.snapshot.n_documents) == (1, 3)
+    pruned = workspace.ingest([folder], prune=True)
+    assert (pruned.ingested.absent, pruned.ingested.withdrawn) == (0, 1)
+    assert pruned.snapshot.n_documents == 2
+    assert workspace.ingest([folder], prune=True).snapshot == pruned.snapshot
+    (folder / "a.md").write_text("text of a.md")
+    (folder / "b.md").write_text("text of b.md")
+    back = workspace.ingest([folder], prune=True)
+    assert (back.ingested.updated, back.snapshot) == (1, first.snapshot)
+
+
+def test_pruning_one_source_leaves_the_others(tmp_path: Path) -> None:
+    workspace = open_workspace(tmp_path / "ws", create=True)
+    for key in ("one", "two"):
+        (tmp_path / key).mkdir()
+        (tmp_path / key / "doc.md").write_text(key)
+        workspace.ingest([tmp_path / key], source=key)
+    (tmp_path / "one" / "doc.md").unlink()
+    done = workspace.ingest([tmp_path / "one"], source="one", prune=True)
+    assert (done.ingested.withdrawn, done.snapshot.n_documents) == (1, 1)
+
+
+def test_a_folder_that_cannot_be_read_is_not_pruned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.scandir
+
+    def refuse(folder: Path) -> object:  # root, as in a container, may read everything
+        if Path(folder).name == "sub":
+            raise PermissionError(13, "Permission denied")
+        return real(folder)
+
+    (tmp_path / "kb" / "sub").mkdir(parents=True)
+    (tmp_path / "kb" / "sub" / "a.md").write_text("text")
+    workspace = open_workspace(tmp_path / "ws", create=True)
+    workspace.ingest([tmp_path / "kb"])
+    monkeypatch.setattr(reading.os, "scandir", refuse)
+    with pytest.raises(BadInputError, match="nobody knows what is gone"):
+        workspace.ingest([tmp_path / "kb"], prune=True)

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evalnb.files import missing_path
-from evalnb.limits import ID_BYTES, MIB
+from evalnb.limits import FILE_BYTES, ID_BYTES
 from evalnb.search.request import check_id
 from evalnb.workspace.store import FILE_NAME as WORKSPACE_FILE
 
-FILE_BYTES = 64 * MIB  # a document longer than a library is a dump or a mistake
+UNREADABLE_FOLDER = "unreadable folder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def _walk(folder: Path, prefix: str) -> Iterator[FoundFile | Skipped]:
         with os.scandir(folder) as entries:
             found = sorted(entries, key=lambda entry: entry.name)
     except OSError as error:
-        yield Skipped(prefix or str(folder), f"unreadable folder: {error.strerror}")
+        yield Skipped(prefix or str(folder), f"{UNREADABLE_FOLDER}: {error.strerror}")
         return
     for entry in found:
         name = prefix + entry.name

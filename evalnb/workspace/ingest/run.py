@@ -9,13 +9,20 @@ from pathlib import Path, PurePosixPath
 
 from evalnb.errors import BadInputError
 from evalnb.search.request import check_id
-from evalnb.workspace.admission import Outcome, admit
+from evalnb.workspace.admission import (
+    Outcome,
+    absent_documents,
+    admit,
+    document_id,
+    withdraw,
+)
 from evalnb.workspace.documents import Extracted
 from evalnb.workspace.ingest.html import read_html
 from evalnb.workspace.ingest.markdown import read_markdown
 from evalnb.workspace.ingest.pdf import read_pdf
 from evalnb.workspace.ingest.plain import read_plain
 from evalnb.workspace.ingest.reading import (
+    UNREADABLE_FOLDER,
     FoundFile,
     Skipped,
     UnreadableError,
@@ -50,17 +57,51 @@ class Ingested:
     updated: int
     unchanged: int
     skipped: tuple[Skipped, ...]
+    absent: int
+    withdrawn: int
 
 
-def ingest(store: Store, found: Iterable[Found], *, progress: Progress | None = None) -> Ingested:
-    """Write documents that were read, batch by batch; the caller holds the lock."""
+def ingest(
+    store: Store,
+    found: Iterable[Found],
+    *,
+    source_keys: Iterable[str] = (),
+    prune: bool = False,
+    progress: Progress | None = None,
+) -> Ingested:
+    """Write documents that were read, batch by batch; the caller holds the lock.
+
+    Documents of the same sources, and of ``source_keys``, that did not come are counted as
+    absent, or withdrawn with ``prune``. What came but was skipped stays as it was.
+    """
     counts: Counter[Outcome] = Counter()
     skipped: list[Skipped] = []
+    sources = set(source_keys)
+    seen: set[str] = set()
     for batch in _batches(_kept(found, skipped)):
         counts += admit(store, batch)
+        sources |= {key for key, _ in batch}
+        seen |= {document_id(key, document.path) for key, document in batch}
         if progress is not None:
             progress(len(batch))
-    return Ingested(counts["new"], counts["updated"], counts["unchanged"], skipped=tuple(skipped))
+    seen |= {document_id(key, item.name) for key in sources for item in skipped}
+    absent = absent_documents(store, sources, seen)
+    if prune:
+        if hidden := [s.name for s in skipped if s.reason.startswith(UNREADABLE_FOLDER)]:
+            raise BadInputError(
+                "a folder cannot be read, so nobody knows what is gone from it",
+                where=hidden[0],
+                remedy="make it readable, or ingest without pruning",
+            )
+        withdraw(store, absent)
+    return Ingested(
+        counts["new"],
+        counts["updated"],
+        counts["unchanged"],
+        skipped=tuple(skipped),
+        absent=0 if prune else len(absent),
+        withdrawn=len(absent) if prune else 0,
+    )
 
 
 def _kept(found: Iterable[Found], skipped: list[Skipped]) -> Iterator[tuple[str, Extracted]]:
