@@ -182,7 +182,8 @@ def evaluate(
     limits
         Larger bounds than the defaults.
     cache
-        Folder that keeps a stopped run's finished searches, so that the same call goes on.
+        Folder that keeps what versioned systems answered: the same call goes on after a stop, and
+        a changed one searches only what changed. What failed is searched again.
 
     Raises
     ------
@@ -209,10 +210,14 @@ def evaluate(
             deadline_s=None if deadline_s is None else float(deadline_s),
             allow_unavailable=allow_unavailable,
         )
-    journal = None if cache is None else Path(cache) / "journal.jsonl"
     with progress_bar() as progress:
         record = run_evaluation(
-            dataset, found, request, limits=limits, journal=journal, progress=progress
+            dataset,
+            found,
+            request,
+            limits=limits,
+            cache=None if cache is None else Path(cache),
+            progress=progress,
         )
     return Report(record)
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from evalnb.cli.output import note, print_json, show
-from evalnb.errors import BadInputError, NotFoundError
+from evalnb.errors import BadInputError, BusyError, EvalnbError, NotFoundError
 
 if TYPE_CHECKING:
     from evalnb.api import Comparison, Report
@@ -95,8 +97,9 @@ def evaluate(
     if baseline is not None:
         changes["baseline"] = baseline
     request = _changed(request, changes)
-    report = run(gold, systems, request, out=out, max_searches=max_searches)
-    finish(report, out=out, notebooks=notebooks, as_json=as_json)
+    with _sole_writer(out):
+        report = run(gold, systems, request, out=out, max_searches=max_searches)
+        finish(report, out=out, notebooks=notebooks, as_json=as_json)
 
 
 def eval_retrieval(
@@ -144,15 +147,16 @@ def eval_retrieval(
         _leg_request(chosen, split=gold.cases[0].split if gold.cases else "development"),
         {"limit": top_k, "allow_unavailable": True},
     )
-    report = run(
-        gold, {"workspace": opened}, request, out=out, max_searches=max_searches, scope=scope
-    )
-    if as_json:
-        print_json(_summary(report, paths={}))
-    else:
-        show(eval_retrieval_text(report.record))
-    if out is not None:
-        note(f"report: {report.save(out / 'report.json')}")
+    with _sole_writer(out):
+        report = run(
+            gold, {"workspace": opened}, request, out=out, max_searches=max_searches, scope=scope
+        )
+        if as_json:
+            print_json(_summary(report, paths={}))
+        else:
+            show(eval_retrieval_text(report.record))
+        if out is not None:
+            note(f"report: {report.save(out / 'report.json')}")
     raise typer.Exit(_status(report, any_variant=True))
 
 
@@ -230,6 +234,40 @@ def _changed(request: EvaluationRequest, changes: dict[str, Any]) -> EvaluationR
     return parse_record(type(request), written, where="command line")
 
 
+@contextmanager
+def _sole_writer(out: Path | None) -> Iterator[None]:
+    """Be the only run that writes to a folder; the lock ends with the process."""
+    if out is None:
+        yield
+        return
+    made = not out.exists()
+    out.mkdir(parents=True, exist_ok=True)
+    folder = os.open(out, os.O_RDONLY)
+    try:
+        _lock(folder, out)
+        yield
+    except EvalnbError:
+        if made:
+            with suppress(OSError):  # a refused run leaves no empty folder
+                out.rmdir()
+        raise
+    finally:
+        os.close(folder)
+
+
+def _lock(folder: int, out: Path) -> None:
+    import fcntl
+
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise BusyError(
+            "another run is writing to this folder",
+            where=str(out),
+            remedy="wait for it, or choose another folder",
+        ) from None
+
+
 def run(
     gold: GoldDataset,
     systems: Mapping[str, SearchSystem],
@@ -239,7 +277,7 @@ def run(
     max_searches: int | None,
     scope: Scope | None = None,
 ) -> Report:
-    """Evaluate with a progress bar; with ``out``, keep a journal there to go on from."""
+    """Evaluate with a progress bar; ``out`` keeps what was answered, for the next run."""
     from dataclasses import replace
 
     from evalnb.api import Report
@@ -257,12 +295,15 @@ def run(
             request,
             scope=scope,
             limits=limits,
-            journal=None if out is None else out / "journal.jsonl",
+            cache=out,
             progress=progress,
             command=shlex.join(["evalnb", *sys.argv[1:]]),
         )
     if record.observed.n_resumed:
-        note(f"went on after {record.observed.n_resumed} searches of a stopped run")
+        note(
+            f"took over {record.observed.n_resumed} of {len(record.results)} searches of a stopped "
+            "run or an earlier one, with the times they took then"
+        )
     return Report(record)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -135,7 +136,6 @@ def test_a_function_is_evaluated_into_a_folder(run, place):
     report = json.loads((place / "out" / "report.json").read_text())
     assert [variant["name"] for variant in report["variants"]] == ["configured"]
     assert report["observed"]["command"].startswith("evalnb evaluate four development")
-    assert not (place / "out" / "journal.jsonl").exists()
 
 
 def test_a_second_report_leaves_nothing_of_the_first(run, place):
@@ -234,17 +234,14 @@ def test_a_damaged_gold_set_names_the_line(run, place):
     assert (done.returncode, "gold pin" in done.stderr) == (2, True)
 
 
-def test_an_interrupted_run_leaves_its_journal_and_a_second_one_waits_its_turn(run, place):
+def test_an_interrupted_run_goes_on_and_a_second_one_waits_its_turn(run, place):
     chosen = variants_file(
         place, "slow", systems={"slow": {"callable": "mine:slow", "version": "1"}}
     )
     command = [sys.executable, "-m", "evalnb", *EVALUATE, *chosen, "--out", "out", "--no-notebooks"]
     first = subprocess.Popen(command, cwd=place, stderr=subprocess.PIPE, text=True)
-    journal = place / "out" / "journal.jsonl"
     until = time.monotonic() + 60
-    while time.monotonic() < until and not (
-        journal.exists() and journal.read_bytes().count(b"\n") > 1
-    ):
+    while time.monotonic() < until and not n_kept(place / "out" / "cache.sqlite"):
         time.sleep(0.02)
     second = run(*command[3:])
     assert (second.returncode, "WORKSPACE_BUSY" in second.stderr) == (3, True)
@@ -254,8 +251,26 @@ def test_an_interrupted_run_leaves_its_journal_and_a_second_one_waits_its_turn(r
     assert not (place / "out" / "report.json").exists()
     third = run(*command[3:])
     assert third.returncode == 0
-    assert "searches of a stopped run" in third.stderr
-    assert not journal.exists()
+    assert "of 4 searches of a stopped run or an earlier one" in third.stderr
+    again = run(*command[3:])
+    assert "took over 4 of 4 searches" in again.stderr
+
+
+def n_kept(path):
+    if not path.exists():
+        return 0
+    connection = sqlite3.connect(path)
+    try:
+        return connection.execute("SELECT count(*) FROM answers").fetchone()[0]
+    except sqlite3.OperationalError:  # not made yet
+        return 0
+    finally:
+        connection.close()
+
+
+def test_a_refused_run_leaves_no_folder(run, place):
+    done = run(*EVALUATE, "--system", "mine:search", "--out", "out", "--max-searches", "1")
+    assert (done.returncode, (place / "out").exists()) == (2, False)
 
 
 def test_a_full_disk_leaves_no_half_written_report(run, place):
@@ -277,4 +292,4 @@ def test_a_full_disk_leaves_no_half_written_report(run, place):
     )
     assert done.returncode in (2, 3), done.stderr
     assert "Traceback" not in done.stderr
-    assert [p.name for p in (place / "out").iterdir() if not p.name.startswith("journal")] == []
+    assert [p.name for p in (place / "out").iterdir()] == []

@@ -260,64 +260,6 @@ def request(**fields):
     return EvaluationRequest(variants=(Variant(name="v", system="s"),), **fields)
 
 
-def run(function, journal, **fields):
-    systems = {"s": system(function, version="1")}
-    return run_evaluation(GOLD, systems, request(**fields), journal=journal)
-
-
-def test_a_stopped_run_goes_on_where_it_was(tmp_path):
-    journal, calls = tmp_path / "journal.jsonl", []
-
-    def stops(query):
-        calls.append(query)
-        if query == "two" and calls.count("two") == 1:
-            raise KeyboardInterrupt
-        return ["a"]
-
-    with pytest.raises(KeyboardInterrupt):
-        run(stops, journal)
-    resumed = run(stops, journal)
-    assert calls == ["one", "two", "two", "three"]
-    assert resumed.observed.n_resumed == 1
-    assert not journal.exists()
-    whole = run(lambda q: ["a"], journal)
-    assert whole.results == resumed.results
-
-
-def test_a_torn_line_is_dropped_and_another_request_starts_anew(tmp_path):
-    journal, calls = tmp_path / "journal.jsonl", []
-
-    def stops(query):
-        calls.append(query)
-        if query == "three":
-            raise KeyboardInterrupt
-        return ["a"]
-
-    for _ in range(2):
-        with pytest.raises(KeyboardInterrupt):
-            run(stops, journal)
-        journal.write_bytes(journal.read_bytes()[:-5])
-    assert calls == ["one", "two", "three", "two", "three"]
-    with pytest.raises(KeyboardInterrupt):
-        run(stops, journal, seed=1)
-    assert calls[5:] == ["one", "two", "three"]
-
-
-def test_an_unversioned_function_is_never_resumed(tmp_path):
-    journal, calls = tmp_path / "journal.jsonl", []
-
-    def stops(query):
-        calls.append(query)
-        if query == "two":
-            raise KeyboardInterrupt
-        return ["a"]
-
-    for _ in range(2):
-        with pytest.raises(KeyboardInterrupt):
-            run_evaluation(GOLD, {"s": system(stops)}, request(), journal=journal)
-    assert calls == ["one", "two", "one", "two"]
-
-
 def test_progress_counts_every_search():
     seen = []
     run_evaluation(
