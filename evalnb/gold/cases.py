@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
@@ -78,8 +79,15 @@ class JudgedEdge(Edge):
     relevant: bool
 
 
+# Soft hyphen, zero-width spaces and joiners, direction marks, invisible operators, a stray BOM:
+# what a reader cannot see is left out where phrases are looked for.
+INVISIBLE = "\u00ad\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff"
+_UNSEEN = dict.fromkeys(map(ord, INVISIBLE))
+
+
 def _check_phrase(value: str) -> str:
-    if not value.strip():
+    seen = value if value.isascii() else unicodedata.normalize("NFKC", value).translate(_UNSEEN)
+    if not seen.strip():
         raise ValueError("an empty phrase would match every text")
     return value
 
@@ -166,6 +174,8 @@ class GoldCase(Record):
             self._check_forbidden()
         if self.graded_relevance:
             self._check_flat_grades()
+        if self.edges:
+            self._check_edges()
         if self.intent in SEMANTIC_INTENTS or self.request.mode in SEMANTIC_MODES:
             self._check_independence()
         return self
@@ -190,12 +200,29 @@ class GoldCase(Record):
 
     def _check_flat_grades(self) -> None:
         homes = {kind: set(self.expected.of(kind)) for kind in FLAT_KINDS}
-        for key in self.graded_relevance:
+        for key, flat in self.graded_relevance.items():
             found = sum(key in ids for ids in homes.values())
             if found != 1:
                 raise ValueError(
                     f"graded_relevance key {key!r} stands in {'several' if found else 'none'} of "
                     "the expected file and asset sets; use file_relevance or asset_relevance"
+                )
+            for kind in FLAT_KINDS:
+                grade = getattr(self, f"{kind}_relevance").get(key, flat)
+                if key in homes[kind] and grade != flat:
+                    raise ValueError(
+                        f"{kind} {key!r} is graded {grade} in {kind}_relevance and {flat} in "
+                        "graded_relevance"
+                    )
+
+    def _check_edges(self) -> None:
+        judged: dict[Edge, bool] = {}
+        for edge in self.edges:
+            bare = Edge(source=edge.source, target=edge.target, kind=edge.kind)
+            if judged.setdefault(bare, edge.relevant) != edge.relevant:
+                raise ValueError(
+                    f"the edge from {edge.source!r} to {edge.target!r} ({edge.kind}) is judged "
+                    "both relevant and not relevant"
                 )
 
     def _check_independence(self) -> None:
@@ -239,11 +266,12 @@ class CaseRules:
         GoldError
             Naming both cases.
         """
+        where = f"{self._where}:{number}" if self._unit == "line" else self._where
         first = self._ids.setdefault(case.case_id, number)
         if first != number:
             raise GoldError(
                 f"case_id {case.case_id!r} stands twice: {self._unit}s {first} and {number}",
-                where=f"{self._where}:{number}",
+                where=where,
                 remedy="give every case an id of its own",
             )
         split, first = self._families.setdefault(case.family, (case.split, number))
@@ -251,7 +279,7 @@ class CaseRules:
             raise GoldError(
                 f"family {case.family!r} is on both splits: {split} ({self._unit} {first}) and "
                 f"{case.split} ({self._unit} {number})",
-                where=f"{self._where}:{number}",
+                where=where,
                 remedy="put cases that are not independent on one split",
             )
 
@@ -361,15 +389,21 @@ def dataset_from_cases(
     dataset_id: str,
     name: str | None = None,
     notes: tuple[str, ...] = (),
+    where: str | None = None,
 ) -> GoldDataset:
     """Pin cases in memory: the version is the digest of their canonical lines.
+
+    Parameters
+    ----------
+    where
+        What they came from, for errors; the dataset_id by default.
 
     Raises
     ------
     GoldError
         If two cases have one id, or a family stands on both splits.
     """
-    digest, rules = hashlib.sha256(), CaseRules(where=dataset_id)
+    digest, rules = hashlib.sha256(), CaseRules(where=where or dataset_id)
     for number, case in enumerate(cases, 1):
         rules.add(case, number)
         digest.update(canonical_line(case))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from evalnb.errors import BadInputError, GoldError
-from evalnb.files import decode_text, missing_path, read_bounded
+from evalnb.files import decode_text, missing_path, read_bounded, stands
 from evalnb.gold.beir import (
     is_beir_qrels,
     load_beir_dir,
@@ -112,7 +112,7 @@ def load_gold_file(path: Path, options: Options, *, kind: str | None = None) -> 
     BadInputError
         If ``kind`` is not one of :data:`FORMATS`, besides what :func:`load_gold` raises.
     """
-    if not path.exists():
+    if not stands(path):
         raise missing_path(path)
     kind = kind or _kind_of(path)
     if kind not in FORMATS:
@@ -125,7 +125,8 @@ def load_gold_file(path: Path, options: Options, *, kind: str | None = None) -> 
     found = chosen.read(path, options)
     if isinstance(found, GoldDataset):
         return found
-    return _pinned(found, path.resolve().name if path.is_dir() else path.stem, options)
+    name = path.resolve().name if path.is_dir() else path.stem
+    return _pinned(found, name, options, where=str(path))
 
 
 def _kind_of(path: Path) -> str:
@@ -295,13 +296,17 @@ def _mapped(
     }
 
 
-def _pinned(parsed: Parsed, name: str, options: Options) -> GoldDataset:
-    check_limit("cases", len(parsed.cases), CASES_LINES, argument="", where=name)
+def _pinned(
+    parsed: Parsed, name: str, options: Options, *, where: str | None = None
+) -> GoldDataset:
+    where = where or name
+    check_limit("cases", len(parsed.cases), CASES_LINES, argument="", where=where)
     return dataset_from_cases(
         parsed.cases,
         dataset_id=_dataset_id(name),
         name=name,
         notes=(*parsed.notes, *options.notes()),
+        where=where,
     )
 
 

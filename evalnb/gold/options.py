@@ -10,6 +10,7 @@ from typing import Any, cast, get_args
 from evalnb.errors import BadInputError
 from evalnb.gold.cases import Split
 from evalnb.limits import GRADE_RANGE
+from evalnb.wording import shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +20,7 @@ class Options:
     Raises
     ------
     BadInputError
-        For a split that is none, or a grade map to anything but grades.
+        For a split that is none, a mapping that is none, or a grade map to anything but grades.
     """
 
     topics: str | Path | None = None
@@ -35,6 +36,15 @@ class Options:
             raise BadInputError(
                 f"no split is called {self.split!r}", remedy=f"splits: {', '.join(get_args(Split))}"
             )
+        for name, example in (("mapping", '{"query": "question"}'), ("grades", "{1: 4, 2: 3}")):
+            given = getattr(self, name)
+            if given is not None and not isinstance(given, Mapping):
+                raise BadInputError(
+                    f"{name} is {shown(given)}, expected a dict", remedy=f"such as {example}"
+                )
+        for pair in (self.mapping or {}).items():
+            if not all(isinstance(column, str) for column in pair):
+                raise BadInputError(f"the mapping holds {shown(pair)}, expected two names")
         for raw, grade in (self.grades or {}).items():
             if isinstance(grade, bool) or not isinstance(grade, int) or abs(grade) > GRADE_RANGE:
                 raise BadInputError(

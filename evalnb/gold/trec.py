@@ -23,6 +23,7 @@ from evalnb.wording import listed
 if TYPE_CHECKING:
     from evalnb.gold.cases import GoldDataset, Split
 
+_TOPIC_MARK = re.compile(r"^[ \t]*<top>", re.M | re.I)
 _TOPIC = re.compile(r"<top>(.*?)</top>", re.S | re.I)
 _TOPIC_ID = re.compile(r"<num>\s*(?:Number:)?\s*([^<\n]+)", re.I)
 _TOPIC_TEXT = re.compile(r"<title>\s*(?:Topic:)?\s*([^<]+)", re.I)
@@ -114,6 +115,11 @@ def parse_qrels(source: Source, *, name: str | None = None, encoding: str = "utf
     if n_repeated:
         merged = "1 repeated row was" if n_repeated == 1 else f"{n_repeated} repeated rows were"
         rows.notes.append(f"{merged} merged")
+    named = {key for judged in grades.values() for key in judged}
+    if named == {"0"} and (len(grades) > 1 or n_repeated):
+        rows.notes.append(
+            "every judgement names the document '0': do the documents stand in the second column?"
+        )
     return Qrels(rows.name, grades, tuple(rows.notes))
 
 
@@ -193,7 +199,7 @@ def parse_topics(source: Source, *, name: str | None = None, encoding: str = "ut
     """
     data, where = read_source(source, name)
     text, notes = decode_text(data, where=where, encoding=encoding)
-    pairs = _topic_blocks(text, where) if "<top>" in text.lower() else _topic_lines(text, where)
+    pairs = _topic_blocks(text, where) if _TOPIC_MARK.search(text) else _topic_lines(text, where)
     texts: dict[str, str] = {}
     lines: dict[str, int] = {}
     for number, key, query in pairs:
@@ -229,6 +235,13 @@ def _topic_lines(text: str, where: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _topic_blocks(text: str, where: str) -> Iterator[tuple[int, str, str]]:
+    begun = len(re.findall("<top>", text, re.I))
+    if begun != text.lower().count("</top>") or begun != len(_TOPIC.findall(text)):
+        raise GoldError(
+            f"{begun} topics begin with <top> and {text.lower().count('</top>')} end with </top>",
+            where=where,
+            remedy="close each topic before the next one",
+        )
     for block in _TOPIC.finditer(text):
         number = text.count("\n", 0, block.start()) + 1
         key, query = _TOPIC_ID.search(block[1]), _TOPIC_TEXT.search(block[1])
@@ -259,6 +272,7 @@ def qrels_to_gold(
 
     from evalnb.gold.cases import GoldCase, LabelledIds, LabelProvenance, dataset_from_cases
     from evalnb.search.request import QueryRequest
+    from evalnb.strict_json import describe_validation_error
 
     texts = {key: key for key in qrels.grades} if topics is None else topics.texts
     cases = []
@@ -270,7 +284,7 @@ def qrels_to_gold(
             request = QueryRequest(query=texts[key])
         except ValidationError as error:
             where = qrels.name if topics is None else topics.name
-            problem = error.errors(include_url=False)[0]["msg"]
+            problem = describe_validation_error(error)
             raise GoldError(f"topic {key!r}: {problem}", where=where) from None
         cases.append(
             GoldCase(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import math
 import re
 import sys
@@ -12,7 +13,7 @@ from typing import NoReturn
 
 from evalnb.errors import GoldError
 from evalnb.files import decode_text, open_bounded, refuse_lfs_pointer
-from evalnb.limits import GRADE_RANGE
+from evalnb.limits import GRADE_RANGE, MIB, check_limit
 from evalnb.search.kinds import check_id
 
 Source = bytes | str | Path
@@ -22,6 +23,7 @@ RUN_COLUMNS = ("query", "Q0", "document", "rank", "score", "tag")
 _WHOLE = re.compile(rb"[+-]?[0-9]{1,9}")
 _DECIMAL = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _GZIP = b"\x1f\x8b"
+UNPACKED_BYTES = 1024 * MIB  # of a gzip file; one that is larger is read when it is unpacked
 
 
 def read_source(source: Source, name: str | None = None) -> tuple[bytes, str]:
@@ -41,9 +43,11 @@ def read_source(source: Source, name: str | None = None) -> tuple[bytes, str]:
             data = file.read()
     if data.startswith(_GZIP):
         try:
-            data = gzip.decompress(data)
+            with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+                data = packed.read(UNPACKED_BYTES + 1)
         except (OSError, EOFError, ValueError) as error:
             raise GoldError(f"the gzip file is damaged: {error}", where=name) from error
+        check_limit("unpacked bytes", len(data), UNPACKED_BYTES, argument="", where=name)
     if not data.strip():
         raise GoldError("the file is empty", where=name)
     refuse_lfs_pointer(data, where=name)

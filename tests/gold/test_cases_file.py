@@ -124,11 +124,28 @@ REFUSED = {
         line(expected={"asset_ids": ["x"], "file_ids": ["x"]}, graded_relevance={"x": 1}),
         "'x' stands in several of the expected file",
     ),
+    "flat and typed apart": (
+        line(expected={"file_ids": ["f"]}, file_relevance={"f": 2}, graded_relevance={"f": 1}),
+        "file 'f' is graded 2 in file_relevance and 1 in graded_relevance",
+    ),
+    "edge judged both ways": (
+        line(
+            edges=[
+                {"source": "a", "target": "b", "kind": "cites", "relevant": relevant}
+                for relevant in (True, False)
+            ]
+        ),
+        "the edge from 'a' to 'b' (cites) is judged both relevant and not relevant",
+    ),
     "backwards": (
         line(spans=[{"revision_id": "r", "start": 5, "end": 5}]),
         "the span [5, 5) is empty or runs backwards",
     ),
     "empty phrase": (line(content=[{"content_contains": [" "]}]), "empty phrase"),
+    "phrase of nothing seen": (
+        line(content=[{"content_contains": "\u200b \u00ad"}]),
+        "empty phrase",
+    ),
     "empty document": (line(content=[{"document": "", "content_contains": "x"}]), "empty phrase"),
     "empty content": (line(content=[{}]), "give document, content_contains, or both"),
     "empty path": (line(paths=[[]]), "paths[0]"),

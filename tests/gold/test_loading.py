@@ -156,6 +156,36 @@ def test_an_option_without_effect_is_refused(
         load_gold(golds[name], **option)
 
 
+@pytest.mark.parametrize(
+    "option",
+    [
+        {"mapping": "query=q"},
+        {"mapping": ["query"]},
+        {"mapping": {"query": 1}},
+        {"grades": "1=4"},
+        {"grades": [1]},
+        {"encoding": None},
+    ],
+)
+def test_an_option_of_another_type_is_refused(
+    golds: dict[str, Any], option: dict[str, Any]
+) -> None:
+    with pytest.raises(BadInputError):
+        load_gold(golds["csv"], **option)
+
+
+def test_a_path_that_cannot_be_looked_up() -> None:
+    with pytest.raises(BadInputError, match="cannot be looked up: File name too long"):
+        load_gold('{"cases": [' + "1, " * 5_000 + "]}")
+
+
+def test_a_family_on_both_splits_names_the_file(tmp_path: Path) -> None:
+    rows = "query,expected,split,family\nq,d,test,f\nr,e,development,f\n"
+    with pytest.raises(GoldError, match=r"test \(case 1\) and development \(case 2\)") as caught:
+        load_gold(write(tmp_path / "a.csv", rows))
+    assert caught.value.where == str(tmp_path / "a.csv")
+
+
 def test_f52_a_grade_map_is_applied_and_noted(golds: dict[str, Any], tmp_path: Path) -> None:
     qrels = write(tmp_path / "b.qrels", "1 0 a 1\n1 0 b 4\n1 0 c -1\n")
     gold = load_gold(qrels, grades={1: 4, 4: 1, "-1": 0})

@@ -309,6 +309,12 @@ def test_a_data_frame_has_the_columns_of_the_csv() -> None:
     }
 
 
+@pytest.mark.parametrize("ids", ["d", ["d"], np.array("d"), np.array(["d"]), [np.array("d")]])
+def test_a_cell_of_an_array_is_what_it_holds(ids: Any) -> None:
+    parsed = parse_table(read_records([{"query": "q", "expected": ids}], name="list"))
+    assert labels(parsed) == {"q": {"expected": {"document_ids": ("d",)}}}
+
+
 @pytest.mark.parametrize("ids", [[7, 8], np.array([7, 8]), pd.Series([7, 8], dtype="Int64")])
 def test_whole_numbers_are_ids(ids: Any) -> None:
     parsed = frame(query=["a", "b"], expected=ids)
@@ -322,6 +328,8 @@ def test_whole_numbers_are_ids(ids: Any) -> None:
         ("expected", True, "row 1, column 'expected': found True, expected a text"),
         ("expected", pd.Timestamp("2024-01-02"), "found the date or time 2024-01-02"),
         ("expected", {"a": 1}, "found {'a': 1}, expected a text"),
+        ("expected", b"d", "found b'd', expected a text; decode it first"),
+        ("expected", bytearray(b"d"), "expected a text; decode it first"),
         ("content", ["a", "b"], "expected one text; give one a row"),
         ("grade", 0.5, "a grade is a whole number, found '0.5'"),
     ],

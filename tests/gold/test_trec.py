@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalnb.errors import GoldError, NotFoundError
+from evalnb.errors import GoldError, LimitExceededError, NotFoundError
+from evalnb.gold import trec_rows
 from evalnb.gold.trec import (
     Qrels,
     Topics,
@@ -95,6 +96,20 @@ def test_qrels_refused(text: str, message: str) -> None:
 def test_equal_rows_are_merged_and_noted() -> None:
     qrels = parse_qrels(b"q1 0 a 1\nq1 0 a 1\nq1 0 b 0\n")
     assert (qrels.grades, qrels.notes) == ({"q1": {"a": 1, "b": 0}}, ("1 repeated row was merged",))
+
+
+@pytest.mark.parametrize("rows", ["1 28 0 0\n1 35 0 0\n", "1 28 0 1\n2 35 0 1\n"])
+def test_f54_documents_in_the_second_column_are_noted(rows: str) -> None:
+    notes = parse_qrels(rows.encode()).notes
+    assert "do the documents stand in the second column?" in notes[-1]
+    assert parse_qrels(b"1 0 0 1\n2 0 7 1\n").notes == ()
+
+
+def test_a_gzip_bomb_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trec_rows, "UNPACKED_BYTES", 9)
+    assert parse_qrels(gzip.compress(b"q 0 d 1\n\n")).grades == {"q": {"d": 1}}
+    with pytest.raises(LimitExceededError, match="unpacked bytes: 10 is past the limit of 9"):
+        parse_qrels(gzip.compress(b"\n" * 5_000))
 
 
 def test_a_dropped_byte_order_mark_is_noted() -> None:
@@ -232,6 +247,7 @@ def test_rank_contradictions(rows: list[tuple[float, int | None]], count: int) -
         ("q1\tdo goldfish grow\nq2\twifi\r\n", {"q1": "do goldfish grow", "q2": "wifi"}),
         ("# head\n1 a b\n\n2  c\n", {"1": "a b", "2": "c"}),
         ("q1\ta\tb\n", {"q1": "a\tb"}),
+        ("q1\twhat is <top> in html?\n", {"q1": "what is <top> in html?"}),
         (
             "<top>\n<num> Number: 301\n<title> International Organized\n  Crime\n<desc> x\n</top>\n"
             "<top><num>302</num><title>Topic: Poliomyelitis</title></top>",
@@ -252,6 +268,11 @@ def test_topics(text: str, texts: dict[str, str]) -> None:
         ("q\x01\tb\n", "x:1: an id must be printable"),
         ('{"_id": "q1"}\n', "x:1: found"),
         ("<top><num>1</num></top>", "x:1: a topic needs <num> and <title>"),
+        (
+            "<top><num>1<title>a\n<top><num>2<title>b</top>",
+            "x: 2 topics begin with <top> and 1 end",
+        ),
+        ("<top>\n<num>1\n<title>a\n", "x: 1 topics begin with <top> and 0 end"),
         ("#\n", "x: the file holds no topics"),
         ("\n", "x: the file is empty"),
     ],

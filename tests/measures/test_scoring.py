@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evalnb.errors import BadInputError, GoldError, UnknownMeasureError
+from evalnb.errors import BadInputError, UnknownMeasureError
 from evalnb.gold.cases import ContentExpectation, GoldCase, GoldSpan, LabelledIds
 from evalnb.measures.scoring import (
     ScoreRow,
@@ -253,8 +253,6 @@ def test_refusals() -> None:
         plan_scoring([], ["ndgc"])
     with pytest.raises(BadInputError):
         plan_scoring([], ["Rprec@3"])
-    with pytest.raises(GoldError, match="without a visible character"):
-        plan_scoring([_case(content=(ContentExpectation(content_contains=("\u00ad",)),))], ["RR"])
 
 
 def test_the_judgements_of_a_case_are_collected_once_and_belong_to_it() -> None:

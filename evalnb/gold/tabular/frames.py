@@ -50,11 +50,15 @@ def _table(name: str, header: list[Any], rows: Sequence[Sequence[object]]) -> Ta
 
 
 def _cell_text(cell: object, column: str) -> str:
+    if type(cell).__name__ == "ndarray":
+        cell = cell.tolist()  # type: ignore[attr-defined]
     if isinstance(cell, str):
         return cell.strip()
     if cell is None or type(cell).__name__ in {"NAType", "NaTType"}:
         return ""
-    if isinstance(cell, Sequence) or type(cell).__name__ == "ndarray":
+    if isinstance(cell, (bytes, bytearray, memoryview)):
+        raise ValueError(f"found {shown(cell)}, expected a text; decode it first")
+    if isinstance(cell, Sequence):
         return _several(cell, column)
     if isinstance(cell, bool) or type(cell).__name__ in {"bool", "bool_"}:
         if column == "forbidden":
