@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import tantivy
@@ -144,8 +145,8 @@ def load_lexical_index(
         If it does not hold the snapshot's units.
     """
     analysis = analysis_of(inputs.name)
-    with guarded(inputs.name):
-        index = tantivy.Index.open(str(folder))
+    with guarded(inputs.name), _lockable(folder) as place:
+        index = tantivy.Index.open(str(place))
         index.config_reader("manual", 0)  # the files never change: nothing to watch
         index.register_tokenizer(_ANALYZER, analysis.analyzer())
         searcher = index.searcher()
@@ -155,6 +156,19 @@ def load_lexical_index(
     return LexicalIndex(
         inputs.name, folder.name, analysis, analysis.analyzer(), index.schema, searcher, units
     )
+
+
+@contextmanager
+def _lockable(folder: Path) -> Iterator[Path]:
+    """Lend tantivy a folder for the lock it takes while it opens; its files stay where they are."""
+    if os.access(folder, os.W_OK, effective_ids=True):
+        yield folder
+        return
+    with TemporaryDirectory(prefix="evalnb-index-") as links:
+        for file in folder.iterdir():
+            if file.suffix != ".lock":
+                (Path(links) / file.name).symlink_to(file.resolve())
+        yield Path(links)
 
 
 def _schema() -> tantivy.Schema:

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
+from urllib.parse import quote
 
 from evalnb.errors import BadInputError, BusyError, IntegrityError, NotFoundError
 
@@ -131,7 +132,11 @@ class Store:
             raise _no_workspace(folder)
         with self.explained():
             self.db = sqlite3.connect(
-                self.path, timeout=TIMEOUT_S, isolation_level=None, check_same_thread=False
+                _address(self.path),
+                timeout=TIMEOUT_S,
+                isolation_level=None,
+                check_same_thread=False,
+                uri=True,
             )
         try:
             with self.explained():
@@ -263,6 +268,14 @@ def write_lock(folder: Path) -> Iterator[None]:
                 remedy="wait until it has finished and try again; searching works meanwhile",
             ) from None
         yield
+
+
+def _address(path: Path) -> str:
+    """Name the database; one that nobody can change is read without the files that SQLite adds."""
+    log = path.with_name(f"{path.name}-wal")
+    unwritten = not log.exists() or not log.stat().st_size
+    fixed = unwritten and not os.access(path.parent, os.W_OK, effective_ids=True)
+    return f"file:{quote(str(path.absolute()))}" + ("?immutable=1" if fixed else "")
 
 
 def _no_workspace(folder: Path) -> NotFoundError:

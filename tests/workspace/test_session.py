@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import shutil
+import tempfile
 import threading
 from pathlib import Path
 
@@ -12,7 +15,9 @@ from evalnb.errors import NotFoundError
 from evalnb.search.request import QueryRequest, Scope
 from evalnb.search.system import PinnedCorpus, SearchContext
 from evalnb.workspace.session import WorkspaceSession
-from evalnb.workspace.system import Workspace
+from evalnb.workspace.system import Workspace, open_workspace
+
+NOBODY = 65534
 
 
 @pytest.fixture
@@ -207,3 +212,27 @@ def test_source_code_is_a_kind_of_hit(workspace: Workspace, tmp_path: Path) -> N
         ("code", "text"): both,
         ("image",): [],
     }
+
+
+def test_a_workspace_on_a_read_only_medium_is_searched(handbook: Workspace) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "a ? # workspace"
+        shutil.copytree(handbook.folder, folder)
+        asked = QueryRequest(query="payment fee charge")
+        found = open_workspace(folder).open(SearchContext()).ask(asked)
+        for path in (Path(place), *Path(place).rglob("*")):
+            path.chmod(0o555 if path.is_dir() else 0o444)
+        root = os.geteuid() == 0
+        try:
+            if root:
+                os.seteuid(NOBODY)  # the superuser may write everywhere
+            with pytest.raises(PermissionError):
+                (folder / "new").touch()
+            assert open_workspace(folder).open(SearchContext()).ask(asked) == found
+            with pytest.raises(PermissionError):
+                open_workspace(folder).index("lexical:plain")
+        finally:
+            if root:
+                os.seteuid(0)
+            for path in (Path(place), *Path(place).rglob("*")):
+                path.chmod(0o755)
