@@ -142,12 +142,23 @@ class GraphSupport(Record):
     paths: Annotated[tuple[Ids, ...], BeforeValidator(_as_tuple)] = ()
 
 
+class TokenCount(Record):
+    """Tokens that a model read and wrote: they have different prices."""
+
+    input: NonNegativeInt = 0
+    output: NonNegativeInt = 0
+
+
 class Usage(Record):
-    """What a search consumed at providers; null means not reported."""
+    """What a search consumed at providers; null means not reported.
+
+    ``by_model`` splits tokens by the model that they were charged to, where that is known.
+    """
 
     calls: NonNegativeInt | None = None
     tokens: NonNegativeInt | None = None
     cost: Finite | None = None
+    by_model: dict[str, TokenCount] = Field(default_factory=dict)
 
 
 class Candidates(Record):

@@ -15,6 +15,7 @@ from evalnb.errors import BadInputError, CapabilityError, EvalnbError, SearchFai
 from evalnb.limits import RESULT_LIMIT, check_limit
 from evalnb.search.calling import TimedCaller
 from evalnb.search.fusion import DEFAULT_NORMALISATION, RRF_K, fuse
+from evalnb.search.metering import metered, summed_usage
 from evalnb.search.request import (
     RESTRICTIONS,
     Configuration,
@@ -26,7 +27,7 @@ from evalnb.search.request import (
     check_id,
     resolve_controls,
 )
-from evalnb.search.result import Candidates, Decision, QueryResult, Trace, Usage
+from evalnb.search.result import Candidates, Decision, QueryResult, Trace
 from evalnb.search.system import Capabilities, SearchContext, SearchSession, SearchSystem
 from evalnb.systems.function import FunctionSystem
 from evalnb.systems.hits import UnreadSession, parse_hits
@@ -234,6 +235,9 @@ class ComposedSession:
         EvalnbError
             If a channel fails: its own error with the channel's name; never a partial result.
         """
+        return metered(lambda: self._searched(request, controls))
+
+    def _searched(self, request: QueryRequest, controls: Controls) -> QueryResult:
         names = tuple(dict.fromkeys(controls.channels or self._system.channels))
         found = {name: self._ask(name, request, controls) for name in names}
         merged = merge_hits({name: result.hits for name, result in found.items()})
@@ -244,7 +248,7 @@ class ComposedSession:
         limit = controls.limit
         return QueryResult(
             hits=merged.ranked(ranking.ids[:limit], ranking.scores[:limit]),
-            usage=_summed(tuple(result.usage for result in found.values())),
+            usage=summed_usage([result.usage for result in found.values()]),
             n_returned=len(ranking.ids),
             candidates=lists,
             rerank_scores=reranked,
@@ -263,11 +267,14 @@ class ComposedSession:
         with _named(name):
             session = self._session(name)
 
-            def search() -> QueryResult:
+            def read() -> QueryResult:
                 if isinstance(session, UnreadSession):
                     returned = session.call(request, asked)
                     return parse_hits(returned, limit=asked.limit, numbered=False)
                 return session.search(request, asked)
+
+            def search() -> QueryResult:
+                return metered(read)  # where the channel runs: that may be another thread
 
             seconds = can.timeout_s
             if seconds is None:
@@ -351,16 +358,6 @@ def _followed(reranked: Candidates, fused: Candidates) -> Candidates:
     """Append what was not reranked; it has no score on the reranker's scale."""
     rest = fused.ids[len(reranked.ids) :]
     return Candidates(ids=reranked.ids + rest, scores=reranked.scores + (None,) * len(rest))
-
-
-def _summed(usages: tuple[Usage, ...]) -> Usage:
-    """Add up what the channels report; a function reports nothing and adds nothing."""
-
-    def total(field: str) -> Any:
-        given = [value for usage in usages if (value := getattr(usage, field)) is not None]
-        return sum(given) if given else None
-
-    return Usage(calls=total("calls"), tokens=total("tokens"), cost=total("cost"))
 
 
 def _trace(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from evalnb.errors import BadInputError, CapabilityError
+from evalnb.search.metering import metered
 from evalnb.search.request import RESTRICTIONS, Controls, QueryRequest
 from evalnb.search.result import QueryResult
 from evalnb.search.system import Capabilities, SearchContext
@@ -103,7 +104,7 @@ class FunctionSession:
         SearchFailedError
             If it returns something that is not a list of results.
         """
-        return parse_hits(self.call(request, controls), limit=controls.limit)
+        return metered(lambda: parse_hits(self.call(request, controls), limit=controls.limit))
 
     def call(self, request: QueryRequest, controls: Controls) -> object:
         """Call the function and return what it returns, unread."""

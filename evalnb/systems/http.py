@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field
 
 from evalnb.errors import BadInputError, CapabilityError, SearchFailedError
+from evalnb.search.metering import meter, metered
 from evalnb.search.request import Controls, QueryRequest, Scalar
-from evalnb.search.result import QueryResult
+from evalnb.search.result import QueryResult, Usage
 from evalnb.search.system import Capabilities, SearchContext
 from evalnb.systems.connection import Connection, Pace
 from evalnb.systems.hits import parse_hits
@@ -69,6 +70,8 @@ class HttpSettings(Connection):
         ids, (id, score), or objects with id, text, score, document and metadata.
     failure
         JMESPath; where it is true the answer is incomplete, and the search has failed.
+    tokens
+        JMESPath of the tokens that the service says it took.
     version
         The service's own version key. Without one, stored results are never used again.
     """
@@ -85,6 +88,7 @@ class HttpSettings(Connection):
     name: str | None = None
     document: str | None = None
     failure: str | None = None
+    tokens: str | None = None
     version: str | None = None
 
 
@@ -96,7 +100,7 @@ class HttpSystem:
         self.pace = Pace(settings.requests_per_second)
         self.paths = {
             field: _compiled(path, f"{where}.{field}")
-            for field in ("results", "failure", *FIELDS)
+            for field in ("results", "failure", "tokens", *FIELDS)
             if (path := getattr(settings, field)) is not None
         }
         _check_templates(settings, where)
@@ -175,7 +179,7 @@ class HttpSession:
             As :meth:`~evalnb.systems.transport.Transport.ask` does, and if there are no results
             where the settings say.
         """
-        return parse_hits(self.call(request, controls), limit=controls.limit)
+        return metered(lambda: parse_hits(self.call(request, controls), limit=controls.limit))
 
     def call(self, request: QueryRequest, controls: Controls) -> list[Any]:
         """Send the query and return the results as they stand in the answer."""
@@ -197,6 +201,7 @@ class HttpSession:
             raise SearchFailedError(
                 f"the answer is incomplete: {settings.failure} is true", where=settings.shown_url
             )
+        self._meter(answer)
         results = self._found("results", answer)
         if not isinstance(results, list):
             raise SearchFailedError(
@@ -210,6 +215,11 @@ class HttpSession:
     def close(self) -> None:
         """Close the connections; calling it again does nothing."""
         self._transport.close()
+
+    def _meter(self, answer: Any) -> None:
+        tokens = self._found("tokens", answer) if "tokens" in self._paths else None
+        if isinstance(tokens, int | float) and tokens >= 0:
+            meter(Usage(tokens=round(tokens)))
 
     def _item(self, result: Any) -> dict[str, Any]:
         parts = {field: self._found(field, result) for field in FIELDS if field in self._paths}

@@ -20,6 +20,7 @@ from evalnb.errors import (
     SearchFailedError,
     SearchTimeoutError,
 )
+from evalnb.search.metering import metered
 from evalnb.search.request import Controls, QueryRequest
 from evalnb.search.result import QueryResult
 from evalnb.search.system import Capabilities, SearchContext
@@ -212,7 +213,7 @@ class PostgresSession:
         SearchFailedError
             If the server is lost, or refuses for another reason.
         """
-        return parse_hits(self.call(request, controls), limit=controls.limit)
+        return metered(lambda: parse_hits(self.call(request, controls), limit=controls.limit))
 
     def call(self, request: QueryRequest, controls: Controls) -> list[dict[str, Any]]:
         """Run one statement and return its rows."""

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, NonNegativeInt, ValidationError
 
 from evalnb.errors import BadInputError, SearchFailedError
+from evalnb.search.metering import meter
 from evalnb.search.request import Scalar
+from evalnb.search.result import TokenCount, Usage
 from evalnb.systems.connection import Connection, Pace
 from evalnb.systems.transport import Transport
 
@@ -227,6 +229,7 @@ class _Client:
     def post(self, path: str, body: dict[str, Any], model: type[Answer]) -> Answer:
         sent = {"model": self._endpoint.model, **self._endpoint.parameters, **body}
         answer = self._transport.ask("POST", f"{self._endpoint.url.rstrip('/')}/{path}", body=sent)
+        self._meter(answer)
         try:
             return model.model_validate(answer)
         except ValidationError as error:
@@ -234,12 +237,31 @@ class _Client:
             field = ".".join(str(part) for part in first["loc"]) or "the answer"
             self.fail(f"no answer of {path}: {field}: {first['msg']}")
 
+    def _meter(self, answer: Any) -> None:
+        try:
+            spent = _Spent.model_validate(answer).usage
+        except ValidationError:  # many local servers count nothing
+            return
+        count = TokenCount(input=spent.prompt_tokens, output=spent.completion_tokens)
+        tokens = spent.total_tokens or count.input + count.output
+        meter(Usage(tokens=tokens, by_model={self._endpoint.model: count}))
+
     def fail(self, message: str) -> NoReturn:
         raise SearchFailedError(message, where=self._endpoint.shown_url) from None
 
     def close(self) -> None:
         if "_transport" in self.__dict__:
             self._transport.close()
+
+
+class _Tokens(BaseModel):
+    prompt_tokens: NonNegativeInt
+    completion_tokens: NonNegativeInt = 0  # embeddings have none
+    total_tokens: NonNegativeInt | None = None
+
+
+class _Spent(BaseModel):
+    usage: _Tokens
 
 
 _Number = Annotated[float, Field(strict=True, ge=-3e38, le=3e38)]  # fits 32 bits

@@ -23,6 +23,8 @@ from evalnb.errors import (
     SearchTimeoutError,
 )
 from evalnb.limits import MIB
+from evalnb.search.metering import meter
+from evalnb.search.result import Usage
 from evalnb.systems.connection import Connection, Pace
 
 if TYPE_CHECKING:
@@ -88,6 +90,7 @@ class Transport:
         while True:
             attempts += 1
             self._pace.wait(ends)
+            meter(Usage(calls=1))
             try:
                 return self._answer(request, ends)
             except _PassingError as passing:

@@ -350,6 +350,19 @@ def test_a_header_that_cannot_be_sent_is_refused_without_its_value(monkeypatch, 
     assert not (value or "").strip() or value not in str(refused.value)
 
 
+TOKENS = [({"n": 7}, 7), ({"n": 7.0}, 7), ({"n": "7"}, None), ({"n": -1}, None), ({}, None)]
+
+
+@pytest.mark.parametrize(("said", "tokens"), TOKENS)
+def test_calls_are_counted_and_tokens_read_where_the_settings_say(serve, said, tokens):
+    def respond(handler, asked):
+        return handler.reply(503) if len(service.asked) < 2 else {"hits": ["a"], **said}
+
+    service = serve(respond)
+    result = search(http_system(settings(service.url, results="hits", tokens="n")))
+    assert (result.usage.calls, result.usage.tokens) == (2, tokens)
+
+
 def test_several_threads_share_a_session_and_its_pace(serve):
     service = serve(lambda handler, asked: [asked.json["q"]])
     system = http_system(settings(service.url, requests_per_second=50))

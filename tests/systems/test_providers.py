@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from evalnb.errors import BadInputError, CapabilityError, SearchFailedError
+from evalnb.search.metering import metered
 from evalnb.search.request import Controls, QueryRequest
+from evalnb.search.result import QueryResult, TokenCount, Usage
 from evalnb.search.system import SearchContext
 from evalnb.systems.composed import ComposedSystem
+from evalnb.systems.function import FunctionSystem
 from evalnb.systems.providers import Embeddings, Endpoint, ListwiseReranker
 
 
@@ -157,3 +160,57 @@ def test_it_reranks_a_composed_system_unless_that_is_offline(serve):
             QueryRequest(query="q"), Controls(rerank=True)
         )
     rerank.close()
+
+
+def used(embed, texts):
+    def search():
+        embed(texts)
+        return QueryResult()
+
+    usage = metered(search).usage
+    embed.close()
+    return usage
+
+
+COUNTS = [
+    # what the endpoint says of a batch, tokens of two batches, by model
+    ({"prompt_tokens": 5, "total_tokens": 5}, 10, {"small": TokenCount(input=10)}),
+    ({"prompt_tokens": 5, "completion_tokens": 2}, 14, {"small": TokenCount(input=10, output=4)}),
+    ({"total_tokens": 5}, None, {}),
+    ({"prompt_tokens": "many"}, None, {}),
+    (None, None, {}),
+]
+
+
+@pytest.mark.parametrize(("said", "tokens", "by_model"), COUNTS)
+def test_calls_and_tokens_are_metered_as_the_endpoint_counts_them(serve, said, tokens, by_model):
+    service = serve(lambda handler, asked: embedding(handler, asked) | {"usage": said})
+    usage = used(Embeddings(endpoint(service), batch=1), ["a", "b"])
+    assert usage == Usage(calls=2, tokens=tokens, by_model=by_model)
+
+
+def test_a_composed_system_adds_up_its_channels_and_its_reranker(serve):
+    def answer(handler, asked):
+        counted = {"usage": {"prompt_tokens": 40, "completion_tokens": 6, "total_tokens": 46}}
+        if asked.path.endswith("embeddings"):
+            return embedding(handler, asked) | {"usage": {"prompt_tokens": 3, "total_tokens": 3}}
+        return saying("[2, 1]")(handler, asked) | counted
+
+    service = serve(answer)
+    embed, rerank = Embeddings(endpoint(service)), ListwiseReranker(endpoint(service))
+
+    def dense(query):
+        embed([query])
+        return [("x", "one"), ("y", "two")]
+
+    channels = {
+        "dense": FunctionSystem(dense, timeout_s=5.0),  # a timed channel runs in another thread
+        "own": lambda query: QueryResult(usage=Usage(calls=1, tokens=100, cost=0.25)),
+    }
+    session = ComposedSystem(channels, rerank=rerank).open(SearchContext())
+    usage = session.search(QueryRequest(query="q"), Controls(rerank=True)).usage
+    assert usage == Usage(
+        calls=3, tokens=149, cost=0.25, by_model={"small": TokenCount(input=43, output=6)}
+    )
+    for each in (session, embed, rerank):
+        each.close()
