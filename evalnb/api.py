@@ -60,6 +60,12 @@ class Report:
 
         return aggregates_frame(self.record)
 
+    def costs(self) -> pd.DataFrame:
+        """Return what searches cost, one row per variant: time, calls, tokens, money."""
+        from evalnb.evaluation.frames import costs_frame
+
+        return costs_frame(self.record)
+
     def hits(self) -> pd.DataFrame:
         """Return the ranked hits with their judgements, one row per hit."""
         from evalnb.evaluation.frames import hits_frame
@@ -160,6 +166,7 @@ def evaluate(
     allow_unavailable: bool = False,
     limits: Limits | None = None,
     cache: str | Path | None = None,
+    prices: Mapping[str, Mapping[str, float]] | str | Path | None = None,
 ) -> Report:
     """Run every system over a gold set and score every case.
 
@@ -184,6 +191,9 @@ def evaluate(
     cache
         Folder that keeps what versioned systems answered: the same call goes on after a stop, and
         a changed one searches only what changed. What failed is searched again.
+    prices
+        What models cost, ``{"model": {"input_per_million": 0.02, "output_per_million": 0}}``, or
+        the path of a TOML or JSON file of that shape.
 
     Raises
     ------
@@ -192,10 +202,15 @@ def evaluate(
     NotEvaluatedError
         If a system lacks a capability or its pinned state changed.
     """
+    from evalnb.evaluation.costs import load_prices, parse_prices, priced
     from evalnb.evaluation.progress import progress_bar
     from evalnb.evaluation.request import EvaluationRequest
     from evalnb.evaluation.runner import run_evaluation
 
+    if isinstance(prices, str | Path):
+        known = load_prices(Path(prices))
+    else:
+        known = parse_prices(prices or {}, where="prices")
     dataset = gold if isinstance(gold, GoldDataset) else load_gold(gold)
     found, variants = _variants(systems)
     with _explained():
@@ -219,7 +234,7 @@ def evaluate(
             cache=None if cache is None else Path(cache),
             progress=progress,
         )
-    return Report(record)
+    return Report(priced(record, known) if known else record)
 
 
 def compare(
@@ -241,7 +256,8 @@ def compare(
     baseline
         Name of the variant that the others are compared with.
     measures
-        The hypotheses; the report's compared measures unless given.
+        The hypotheses; the report's compared measures unless given. What a search costs can be
+        compared too: latency_ms, calls, tokens, cost.
     margin
         Differences inside +-margin count as equivalent; without one nothing is called so.
     alpha
@@ -255,6 +271,7 @@ def compare(
     from dataclasses import replace
 
     from evalnb.comparison.paired import compare_frames
+    from evalnb.evaluation.costs import QUANTITIES
     from evalnb.evaluation.frames import joined_scores_frame
     from evalnb.evaluation.report import differing
 
@@ -263,7 +280,7 @@ def compare(
         dict.fromkeys(m for record in records for m in record.compared)
     )
     found = compare_frames(
-        joined_scores_frame(records),
+        joined_scores_frame(records, costs=not set(QUANTITIES).isdisjoint(chosen)),
         baseline=baseline,
         measures=chosen,
         margin=margin,

@@ -17,6 +17,7 @@ from evalnb.errors import BadInputError, BusyError, EvalnbError, NotFoundError
 
 if TYPE_CHECKING:
     from evalnb.api import Comparison, Report
+    from evalnb.evaluation.report import Price
     from evalnb.evaluation.request import EvaluationRequest
     from evalnb.gold.cases import GoldDataset
     from evalnb.search.request import Scope
@@ -69,6 +70,9 @@ def evaluate(
         bool, typer.Option("--allow-unavailable", help="Report a missing capability as n/a.")
     ] = False,
     max_searches: MaxSearches = None,
+    prices: Annotated[
+        Path | None, typer.Option(help="Price table of models (TOML or JSON), for the cost.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Evaluate variants over one split of a gold set.
@@ -76,8 +80,10 @@ def evaluate(
     Without --variants or --request-file: one variant named "configured", the active snapshot,
     seed 0, one repetition.
     """
+    from evalnb.evaluation.costs import load_prices
     from evalnb.gold.loading import load_gold
 
+    known = None if prices is None else load_prices(prices)
     gold = load_gold(dataset_path)
     if gold.dataset_id != dataset_id:
         raise BadInputError(
@@ -98,7 +104,7 @@ def evaluate(
         changes["baseline"] = baseline
     request = _changed(request, changes)
     with _sole_writer(out):
-        report = run(gold, systems, request, out=out, max_searches=max_searches)
+        report = run(gold, systems, request, out=out, max_searches=max_searches, prices=known)
         finish(report, out=out, notebooks=notebooks, as_json=as_json)
 
 
@@ -276,11 +282,13 @@ def run(
     out: Path | None,
     max_searches: int | None,
     scope: Scope | None = None,
+    prices: Mapping[str, Price] | None = None,
 ) -> Report:
     """Evaluate with a progress bar; ``out`` keeps what was answered, for the next run."""
     from dataclasses import replace
 
     from evalnb.api import Report
+    from evalnb.evaluation.costs import priced
     from evalnb.evaluation.progress import progress_bar
     from evalnb.evaluation.runner import run_evaluation
     from evalnb.limits import Limits
@@ -304,7 +312,7 @@ def run(
             f"took over {record.observed.n_resumed} of {len(record.results)} searches of a stopped "
             "run or an earlier one, with the times they took then"
         )
-    return Report(record)
+    return Report(priced(record, prices) if prices else record)
 
 
 def finish(report: Report, *, out: Path | None, notebooks: bool, as_json: bool) -> None:
@@ -357,11 +365,14 @@ def write_folder(
 
 
 def _summary(report: Report, *, paths: dict[str, Path]) -> dict[str, Any]:
+    from evalnb.evaluation.costs import variant_costs
+
     record = report.record
     return {
         "dataset": record.dataset.model_dump(mode="json"),
         "paths": {name: str(path) for name, path in paths.items()},
         "aggregates": [row.model_dump(mode="json") for row in record.aggregates],
+        "costs": list(variant_costs(record)),
         "integrity": record.integrity.model_dump(mode="json"),
     }
 

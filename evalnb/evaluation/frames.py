@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalnb.evaluation.costs import COST_COLUMNS, QUANTITIES, search_costs, variant_costs
 from evalnb.evaluation.report import AggregateRow, CaseResult, EvaluationReport
 from evalnb.gold.cases import GoldCase
 from evalnb.measures.content import match_content
@@ -48,25 +49,16 @@ HIT_COLUMNS = (
     "forbidden",
     "matched",
 )
-LATENCY_COLUMNS = ("variant", "repetition", "case_id", "latency_ms")
-USAGE_COLUMNS = ("variant", "quantity", "n", "mean", "p50", "p95", "p99")
+LATENCY_COLUMNS = ("variant", "repetition", "case_id", "latency_ms", "warm_up")
 _NULLABLE = {"k": "Int64", "grade": "Int64"}
-_FLOATS = (
-    "weight",
-    "value",
-    "numerator",
-    "denominator",
-    "latency_ms",
-    "mean",
-    "weighted_mean",
-    "micro",
-    "success_rate",
-    "mean_failed_zero",
-    "ci_low",
-    "ci_high",
-    "p50",
-    "p95",
-    "p99",
+_FLOATS = frozenset(
+    {
+        *("weight", "value", "numerator", "denominator"),
+        *("mean", "weighted_mean", "micro", "success_rate", "mean_failed_zero"),
+        *("ci_low", "ci_high"),
+        *("latency_ms", "latency_p50", "latency_p95", "latency_p99", "latency_warm_up"),
+        *("calls", "tokens", "cost"),
+    }
 )
 
 
@@ -79,8 +71,13 @@ def scores_frame(report: EvaluationReport) -> pd.DataFrame:
     return _frame(SCORE_COLUMNS, _score_rows(report))
 
 
-def joined_scores_frame(reports: Sequence[EvaluationReport]) -> pd.DataFrame:
-    """Return the scores of several reports; a variant name already taken becomes ``name (2)``."""
+def joined_scores_frame(
+    reports: Sequence[EvaluationReport], *, costs: bool = False
+) -> pd.DataFrame:
+    """Return the scores of several reports; a variant name already taken becomes ``name (2)``.
+
+    With ``costs``, what each search cost stands in rows of its own, so that it can be compared.
+    """
     import pandas as pd
 
     taken: set[str] = set()
@@ -94,7 +91,8 @@ def joined_scores_frame(reports: Sequence[EvaluationReport]) -> pd.DataFrame:
                 name = f"{variant.name} ({n})"
             names[variant.name] = name
             taken.add(name)
-        frame = scores_frame(report)
+        rows = chain(_score_rows(report), _cost_rows(report) if costs else ())
+        frame = _frame(SCORE_COLUMNS, rows)
         frames.append(frame.assign(variant=frame["variant"].map(names)))
     return pd.concat(frames, ignore_index=True) if frames else _frame(SCORE_COLUMNS, iter(()))
 
@@ -140,39 +138,18 @@ def hits_frame(report: EvaluationReport) -> pd.DataFrame:
 
 def latency_frame(report: EvaluationReport) -> pd.DataFrame:
     """Return the time of every search in ms; missing where it did not finish."""
-    times = report.observed.latency_ms
     rows = (
-        [result.variant, result.repetition, result.case_id, time]
-        for result, time in zip_longest(report.results, times[: len(report.results)])
+        [*_key(search.result), search.latency_ms, search.warm_up] for search in search_costs(report)
     )
     return _frame(LATENCY_COLUMNS, rows)
 
 
-def usage_frame(report: EvaluationReport) -> pd.DataFrame:
-    """Return what searches took: latency_ms, calls, tokens and cost, each with its n.
+def costs_frame(report: EvaluationReport) -> pd.DataFrame:
+    """Return what the searches of each variant cost, one row per variant.
 
-    Quantiles are interpolated linearly. A quantity that no search reported has no row.
+    See :func:`~evalnb.evaluation.costs.variant_costs`.
     """
-    import numpy as np
-
-    found: dict[tuple[str, str], list[float]] = {}
-    times = zip_longest(report.results, report.observed.latency_ms[: len(report.results)])
-    for result, time in times:
-        usage = result.result.usage
-        amounts = {
-            "latency_ms": time,
-            "calls": usage.calls,
-            "tokens": usage.tokens,
-            "cost": usage.cost,
-        }
-        for quantity, amount in amounts.items():
-            if amount is not None:
-                found.setdefault((result.variant, quantity), []).append(float(amount))
-    rows = (
-        [*key, len(values), float(np.mean(values)), *np.quantile(values, [0.5, 0.95, 0.99])]
-        for key, values in found.items()
-    )
-    return _frame(USAGE_COLUMNS, rows)
+    return _frame(COST_COLUMNS, (list(row.values()) for row in variant_costs(report)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,11 +216,31 @@ def labels_of(report: EvaluationReport) -> dict[tuple[str, str], Labels]:
 def _score_rows(report: EvaluationReport) -> Iterator[list[Any]]:
     cases = {case.case_id: case for case in report.cases}
     for result in report.results:
-        case = cases[result.case_id]
-        head = [result.variant, result.repetition, case.case_id, case.family]
-        head += [case.intent, case.language, case.split, case.weight]
+        head = _head(result, cases[result.case_id])
         for score in result.scores:
             yield [*head, *(getattr(score, name) for name in SCORE_COLUMNS[len(head) :])]
+
+
+def _cost_rows(report: EvaluationReport) -> Iterator[list[Any]]:
+    cases = {case.case_id: case for case in report.cases}
+    for search in search_costs(report):
+        result = search.result.result
+        head = _head(search.result, cases[search.result.case_id])
+        for quantity in QUANTITIES:
+            value = getattr(search, quantity)
+            if search.warm_up and quantity == "latency_ms":
+                value = None
+            missing = "unavailable" if result.status != "ok" else "undefined"
+            status = missing if value is None else "ok"
+            reason = result.reason if status == "unavailable" else None
+            yield [*head, quantity, None, None, value, value, 1.0, status, reason]
+
+
+def _head(result: CaseResult, case: GoldCase) -> list[Any]:
+    return [
+        *_key(result),
+        *(case.family, case.intent, case.language, case.split, case.weight),
+    ]
 
 
 def _hit_rows(report: EvaluationReport) -> Iterator[list[Any]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, NonNegativeInt, ValidationError
+from pydantic import BeforeValidator, Field, NonNegativeInt, ValidationError
 
 from evalnb.errors import BadInputError, NotFoundError
 from evalnb.evaluation.canonical import canonical_json
@@ -106,8 +106,15 @@ class Integrity(Record):
     invalid: Annotated[tuple[InvalidLocator, ...], BeforeValidator(_as_tuple)] = ()
 
 
+class Price(Record):
+    """What a model's provider charges for a million tokens, in the user's currency."""
+
+    input_per_million: Annotated[Finite, Field(ge=0)]
+    output_per_million: Annotated[Finite, Field(ge=0)] = 0.0
+
+
 class Observed(Record):
-    """What differs between two identical runs: times, dates, machine. Nothing else does.
+    """What differs between two identical runs: times, dates, machine, prices. Nothing else does.
 
     ``latency_ms`` is parallel to the report's results; null where the search did not finish.
     """
@@ -120,6 +127,7 @@ class Observed(Record):
     git_revision: str | None = None
     command: str | None = None
     n_resumed: NonNegativeInt = 0
+    prices: dict[str, Price] = {}
 
 
 class EvaluationReport(Record):

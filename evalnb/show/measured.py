@@ -1,20 +1,33 @@
-"""Which measures have a value at all, and why the others have none."""
+"""Which measures have a value at all, why the others have none, and what searches cost."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from evalnb.show.numbers import NO_GOLD
-from evalnb.show.tables import label_measures, row_list
+from evalnb.evaluation.frames import costs_frame
+from evalnb.show.numbers import (
+    NO_GOLD,
+    NOTHING,
+    format_count,
+    format_ms,
+    format_percent,
+    format_value,
+)
+from evalnb.show.tables import NAME_WIDTH, Cell, Column, Table, label_measures, row_list
 from evalnb.show.text import one_line
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from evalnb.comparison.paired import ComparisonRecord
+    from evalnb.evaluation.report import EvaluationReport
 
 REASON_SHOWN = 160
+COSTS_LEGEND = (
+    "p50, p95, p99: quantiles of the time of a search, without warm-up, the first search of a "
+    "session. Calls, tokens and cost are means per search, over the n that reported them."
+)
 
 
 def split_measured(
@@ -63,6 +76,47 @@ def failure_reasons(rows: pd.DataFrame) -> dict[str, str]:
         str(label): one_line(str(found.mode().iloc[0]), REASON_SHOWN)
         for label, found in told["reason"].groupby(labels, sort=False)
     }
+
+
+def recorded_costs(report: EvaluationReport) -> pd.DataFrame:
+    """Return the costs frame; without rows where neither times nor usage were recorded."""
+    costs = costs_frame(report)
+    counts = costs[["n_timed", "n_warm_up", "n_calls", "n_tokens", "n_cost"]]
+    return costs if counts.to_numpy().any() else costs.iloc[:0]
+
+
+def costs_table(costs: pd.DataFrame) -> Table:
+    """Tabulate what searches cost, one variant a row."""
+    columns = (
+        Column("variant", right=False),
+        Column("searches"),
+        Column("answered", title="share of the searches that did not fail"),
+        *(Column(name, title="quantile of the time of a search") for name in ("p50", "p95", "p99")),
+        Column("n", title="searches in the quantiles"),
+        Column("warm-up", title="mean time of the first search of each session"),
+        *(Column(name, title="mean per search") for name in ("calls", "tokens", "cost")),
+    )
+    rows = []
+    for row in row_list(costs):
+        cells = (
+            Cell(one_line(str(row.variant), NAME_WIDTH)),
+            Cell(format_count(row.n)),
+            Cell(format_percent(row.success_rate), "worse" if row.success_rate < 1 else ""),
+            *(Cell(format_ms(t)) for t in (row.latency_p50, row.latency_p95, row.latency_p99)),
+            Cell(format_count(row.n_timed)),
+            Cell(format_ms(row.latency_warm_up), "muted"),
+            Cell(_amount(row.calls, row.n_calls, row.n)),
+            Cell(_amount(row.tokens, row.n_tokens, row.n)),
+            Cell(_amount(row.cost, row.n_cost, row.n)),
+        )
+        rows.append(cells)
+    return Table(columns, tuple(rows), "Time and usage per search")
+
+
+def _amount(mean: object, n: int, n_searches: int) -> str:
+    if not n:
+        return NOTHING
+    return format_value(mean) + (f" (n {n:,})" if n < n_searches else "")
 
 
 def _failed_searches(frame: pd.DataFrame) -> dict[str, int]:

@@ -7,11 +7,11 @@ after the other that a notebook shows cell by cell.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from evalnb.evaluation.frames import aggregates_frame, latency_frame, usage_frame
+from evalnb.evaluation.frames import aggregates_frame, latency_frame
 from evalnb.evaluation.report import EvaluationReport
 from evalnb.show.charts import plot_latency, plot_means
 from evalnb.show.comparisons import (
@@ -33,7 +33,8 @@ from evalnb.show.display import (
 from evalnb.show.drilldown import case_states, cases_html, cases_text
 from evalnb.show.findings import notices_of
 from evalnb.show.markup import case_anchor, display_css, table_html, text_html
-from evalnb.show.numbers import format_ms, format_value
+from evalnb.show.measured import COSTS_LEGEND, costs_table, recorded_costs
+from evalnb.show.numbers import format_value
 from evalnb.show.reading import Reading, read_report, reading_of
 from evalnb.show.tables import (
     MEANS_LEGEND,
@@ -255,33 +256,23 @@ def _slices_table(frame: pd.DataFrame) -> Table:
 
 def latency(reading: Reading) -> Display:
     """Show how long searches took, and what they consumed."""
-    usage = usage_frame(reading.report)
-    times = latency_frame(reading.report)
-    columns = (
-        Column("variant", right=False),
-        Column("quantity", right=False),
-        *(Column(name) for name in ("mean", "p50", "p95", "p99")),
-        Column("n", title="searches that reported it"),
-    )
-    rows = []
-    for row in row_list(usage):
-        is_time = row.quantity == "latency_ms"
-        write: Callable[[object], str] = format_ms if is_time else format_value
-        amounts = [Cell(write(value)) for value in (row.mean, row.p50, row.p95, row.p99)]
-        quantity = "time of a search" if is_time else row.quantity
-        rows.append((Cell(one_line(row.variant, 40)), Cell(quantity), *amounts, Cell(f"{row.n:,}")))
-    table = Table(columns, tuple(rows), "Time and usage per search")
-    means = usage[usage["quantity"] == "latency_ms"].set_index("variant")["mean"]
-    slowest = times[times["variant"].isin(means.nlargest(ROWS_CHARTED).index)]
-    charts = [plot_latency(slowest)] if len(means) else []
-    note = CUT_NOTE if len(means) > ROWS_CHARTED else ""
+    costs, times = recorded_costs(reading.report), latency_frame(reading.report)
+    table = costs_table(costs)
+    charted = costs[costs["n_timed"] > 0]
+    slowest = charted.nlargest(ROWS_CHARTED, "latency_p50")["variant"]
+    drawn = times[times["variant"].isin(slowest) & ~times["warm_up"]]
+    charts = [plot_latency(drawn)] if len(charted) else []
+    note = CUT_NOTE if len(charted) > ROWS_CHARTED else ""
+    legend = f'<p class="quiet">{text_html(COSTS_LEGEND)}</p>'
     return Display(
         key="latency",
         title="Time and usage",
         question="What does each variant cost per search?",
-        data=usage,
-        text=format_table(table) if rows else _NO_USAGE,
-        html=charts_html(charts) + note + table_html(table) if rows else f"<p>{_NO_USAGE}</p>",
+        data=costs,
+        text=f"{format_table(table)}\n{COSTS_LEGEND}" if table.rows else _NO_USAGE,
+        html=charts_html(charts) + note + table_html(table) + legend
+        if table.rows
+        else f"<p>{_NO_USAGE}</p>",
     )
 
 

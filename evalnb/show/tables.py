@@ -260,8 +260,9 @@ def verdict_tone(verdict: str) -> Tone:
 
 
 def report_text(report: EvaluationReport) -> str:
-    """Write a report for a terminal: what is doubtful, then every mean with its counts."""
+    """Write a report for a terminal: every mean with its counts, what is doubtful, what it cost."""
     from evalnb.show.findings import notices_of
+    from evalnb.show.measured import COSTS_LEGEND, costs_table, recorded_costs
     from evalnb.show.reading import reading_of
 
     reading = reading_of(report)
@@ -270,7 +271,9 @@ def report_text(report: EvaluationReport) -> str:
     table = format_table(means_table(measured)) if len(measured) else "Nothing was measured."
     left_out = measured["n_undefined"].any() or measured["n_unavailable"].any()
     legend = [MEANS_LEGEND] if left_out else []
-    return visible("\n".join([table, *legend, *silent, *notices]))
+    costs = costs_table(recorded_costs(report))
+    spent = ["", format_table(costs), COSTS_LEGEND] if costs.rows else []
+    return visible("\n".join([table, *legend, *silent, *notices, *spent]))
 
 
 def comparison_text(comparison: ComparisonRecord, queries: Mapping[str, str] | None = None) -> str:

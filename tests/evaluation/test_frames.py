@@ -18,7 +18,6 @@ from evalnb.evaluation.frames import (
     latency_frame,
     run_scores_frame,
     scores_frame,
-    usage_frame,
 )
 from evalnb.evaluation.report import EvaluationReport
 from evalnb.evaluation.request import EvaluationRequest, Variant
@@ -151,13 +150,19 @@ def test_reports_are_joined_without_mixing_variants(report: EvaluationReport) ->
     assert joined_scores_frame([]).empty
 
 
-def test_times_and_usage_stand_beside_their_n(report: EvaluationReport) -> None:
+def test_times_tell_the_warm_up_apart(report: EvaluationReport) -> None:
     times = latency_frame(report)
-    assert list(times.columns) == ["variant", "repetition", "case_id", "latency_ms"]
+    assert list(times.columns) == ["variant", "repetition", "case_id", "latency_ms", "warm_up"]
     assert times["latency_ms"].isna().tolist() == [False, True, False]
-    observed = report.observed.model_copy(update={"latency_ms": (1.0, None, 3.0)})
-    usage = usage_frame(report.model_copy(update={"observed": observed}))
-    assert usage.values.tolist() == [["today", "latency_ms", 2, 2.0, 2.0, 2.9, 2.98]]
+    assert times["warm_up"].tolist() == [True, False, False]
+
+
+def test_what_a_search_cost_can_stand_among_the_scores(report: EvaluationReport) -> None:
+    frame = joined_scores_frame([report], costs=True)
+    assert list(frame.columns) == list(SCORE_COLUMNS)
+    times = frame[frame["measure"] == "latency_ms"]
+    assert times["status"].tolist() == ["undefined", "unavailable", "ok"]  # the first is warm-up
+    assert set(frame.loc[frame["measure"] == "cost", "status"]) == {"undefined", "unavailable"}
 
 
 def test_a_run_has_the_columns_of_all_scores() -> None:
