@@ -102,7 +102,8 @@ def fit_lsa(texts: Sequence[str]) -> LsaEncoder:
         components = np.ones((1, 1), dtype=np.float32)
     else:
         iterations, seed = LSA_SETTINGS["iterations"], LSA_SETTINGS["seed"]
-        reducing = TruncatedSVD(rank, n_iter=iterations, random_state=seed).fit(weighted)
+        with np.errstate(invalid="ignore"):  # equal texts have no variance for it to divide
+            reducing = TruncatedSVD(rank, n_iter=iterations, random_state=seed).fit(weighted)
         components = _signed(reducing.components_.T.astype(np.float32))
     return LsaEncoder(
         {str(word): int(place) for word, place in weighing.vocabulary_.items()},

@@ -20,6 +20,7 @@ from evalnb.errors import (
 )
 from evalnb.workspace import models
 from evalnb.workspace.encoders import OnnxEncoder, load_encoder
+from evalnb.workspace.lsa import fit_lsa
 from evalnb.workspace.models import MINILM, canonical_model_name, find_model
 
 WORDS = {"north": (0.0, 2.0), "east": (3.0, 0.0), "west": (-3.0, 0.0)}
@@ -262,3 +263,10 @@ def test_nan_is_never_a_vector(make_model, tmp_path: Path) -> None:
 def test_unknown_models(name) -> None:
     with pytest.raises(BadInputError, match="no model is called"):
         find_model(name)
+
+
+@pytest.mark.parametrize("texts", [["one two three"], ["one two"] * 3, ["one"], [""]])
+def test_a_tiny_corpus_has_a_space(texts: list[str]) -> None:
+    encoder = fit_lsa(texts)
+    (vector,) = encoder.encode(texts[:1], "query")
+    assert np.linalg.norm(vector) == pytest.approx(1.0 if texts[0] else 0.0)
