@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -184,6 +185,11 @@ def mean_intervals(scores: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame
 def _check_arguments(
     *, alpha: float, margin: float | None, seed: int, adjustment: Adjustment
 ) -> None:
+    for name, value in (("alpha", alpha), ("margin", margin), ("seed", seed)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, Real)):
+            raise BadInputError(f"{name} is {value!r}, expected a number", where=name)
+    if not isinstance(seed, Integral):
+        raise BadInputError(f"the seed must be a whole number, is {seed}", where="seed")
     if not 0 < alpha < 1:
         raise BadInputError(f"alpha must lie between 0 and 1, is {alpha}", where="alpha")
     if margin is not None and not 0 < margin < math.inf:

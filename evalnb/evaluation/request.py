@@ -21,6 +21,10 @@ REPORTED_MEASURES = (
 )
 
 
+# Up to some thirty years: clocks and locks overflow on much more.
+Seconds = Annotated[float, Field(gt=0, le=1e9)]
+
+
 class Variant(Record):
     """One way to search: a system and the controls it changes; the label only names it."""
 
@@ -47,8 +51,8 @@ class EvaluationRequest(Record):
     seed: NonNegativeInt = 0
     repetitions: PositiveInt = 1
     offline: bool = False
-    timeout_s: Annotated[float, Field(gt=0)] | None = None
-    deadline_s: Annotated[float, Field(gt=0)] | None = None
+    timeout_s: Seconds | None = None
+    deadline_s: Seconds | None = None
     allow_unavailable: bool = False
     limits: dict[str, Any] | None = None
 
@@ -74,7 +78,7 @@ class SystemSpec(Record):
     run: Text | None = None
     toml: Text | None = None
     version: Text | None = None
-    timeout_s: Annotated[float, Field(gt=0)] | None = None
+    timeout_s: Seconds | None = None
 
     @model_validator(mode="after")
     def _names_one(self) -> Self:

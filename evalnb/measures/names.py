@@ -208,6 +208,8 @@ def parse_measures(*texts: str) -> tuple[Measure, ...]:
     >>> [str(measure) for measure in parse_measures("ndcg_cut.5,10", "AP RR@10")]
     ['nDCG@5', 'nDCG@10', 'AP', 'RR@10']
     """
+    if others := [text for text in texts if not isinstance(text, str)]:
+        raise BadInputError(f"a measure is named by a text such as nDCG@10, not {others[0]!r}")
     tight = (re.sub(r"\s*([@(=])\s*", r"\1", text.strip()) for text in texts)
     names = [name for text in tight for name in _BETWEEN.split(text)]
     return tuple(dict.fromkeys(measure for name in names for measure in _parse_name(name)))

@@ -156,6 +156,8 @@ def test_artifacts_past_their_bound_are_refused_not_cut():
         ({"limit": 0}, BadInputError, "limit"),
         ({"repetitions": 0}, BadInputError, "repetitions"),
         ({"timeout_s": -1}, BadInputError, "timeout_s"),
+        ({"timeout_s": float("inf")}, BadInputError, "timeout_s"),
+        ({"deadline_s": 1e12}, BadInputError, "deadline_s"),
         ({"split": "train"}, BadInputError, "split"),
         ({"measures": "nDGC@10"}, UnknownMeasureError, "nDGC@10"),
     ],

@@ -48,6 +48,12 @@ def test_text_cells_are_text() -> None:
     assert ids(parsed) == [text.strip() for text in typed]
 
 
+def test_carriage_returns_are_line_breaks() -> None:
+    # openpyxl writes a text as it is: this is what Excel keeps for a carriage return.
+    parsed = read(workbook(HEADER, ["q_x000D_", "a_x000D_\nb_x000D_c", 1]))
+    assert (parsed.cases[0].request.query, ids(parsed)) == ("q", ["a", "b", "c"])
+
+
 def test_plain_whole_numbers_are_what_was_typed() -> None:
     parsed = read(workbook(HEADER, [2024, 7, 2], ["b", 123456789012345, 1.0]))
     assert ids(parsed) == ["7", "123456789012345"]

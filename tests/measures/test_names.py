@@ -129,6 +129,11 @@ def test_refusals(name: str, message: str) -> None:
         parse_measure(name)
 
 
+def test_a_name_is_a_text() -> None:
+    with pytest.raises(BadInputError, match="a measure is named by a text such as nDCG@10, not 3"):
+        parse_measures("AP", 3)  # type: ignore[arg-type]
+
+
 def test_directions_and_ranges() -> None:
     lower = {name for name in FAMILIES if not Measure(name).higher_is_better}
     binary = {name for name in FAMILIES if Measure(name).binary}

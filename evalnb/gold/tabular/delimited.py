@@ -97,11 +97,10 @@ def _records(text: str, name: str, delimiter: str) -> Iterator[tuple[int, list[s
         except StopIteration:
             return
         except csv.Error as error:
-            raise GoldError(
-                f"not csv: {error}",
-                where=f"{name}:{first}",
-                remedy="a text with quotes stands in double quotes, each quote in it doubled",
-            ) from error
+            remedy = "a text with quotes stands in double quotes, each quote in it doubled"
+            if "field larger" in str(error):
+                remedy = f"shorten the text, or close its quotes; {remedy}"
+            raise GoldError(f"not csv: {error}", where=f"{name}:{first}", remedy=remedy) from error
         if any(cell.strip() for cell in cells):
             yield first, cells
         first = reader.line_num + 1

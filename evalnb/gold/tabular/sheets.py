@@ -188,8 +188,8 @@ def _cell_text(cell: Any, column: str) -> str:
         raise ValueError(f"a formula ({shown(formula)}); paste its value as text")
     if kind == "e":
         raise ValueError(f"the error {value}; correct it or clear the cell")
-    if isinstance(value, str):
-        return value.strip()
+    if isinstance(value, str):  # with carriage returns as some programs write them
+        return value.replace("_x000D_", "\r").replace("\r\n", "\n").replace("\r", "\n").strip()
     if isinstance(value, bool):
         if column == "forbidden":
             return str(value).lower()
