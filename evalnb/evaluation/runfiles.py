@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import math
-import operator
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from math import fsum
-from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from evalnb.errors import BadInputError, NotEvaluatedError
-from evalnb.gold.trec import Qrels, Run, parse_qrels, parse_run, rank_documents
-from evalnb.limits import GRADE_RANGE
+from evalnb.gold.nested import qrels_from_dict, read_qrels, read_run, run_from_dict
+from evalnb.gold.trec import Qrels, Run, rank_documents
 from evalnb.measures.judgements import Judgements
 from evalnb.measures.names import Measure, parse_measures
 from evalnb.measures.ranking import Placed, Score, Status, place, placed_at, score_ranking
-from evalnb.wording import listed
+from evalnb.wording import listed, shown
 
 if TYPE_CHECKING:
     from evalnb.gold.trec_scan import Scan
@@ -105,8 +101,8 @@ def score_run(
     Parameters
     ----------
     qrels, run
-        TREC files by path, or dicts of dicts: query to document to grade, or to score. A grade is
-        a whole number, a score any finite real number; ids are text.
+        Files of TREC or ranx by path, or dicts of dicts: query to document to grade, or to score.
+        A grade is a whole number, a score any finite real number; ids are text.
     measures
         Names in any spelling; without a cutoff, the whole list and the uncut ideal.
     level
@@ -160,10 +156,8 @@ def load_qrels(qrels: Qrels | Mapping[str, Mapping[str, int]] | str | Path) -> Q
     if isinstance(qrels, Qrels):
         return qrels
     if isinstance(qrels, Mapping):
-        return Qrels(
-            "qrels", _checked(qrels, _grade, "qrels", f"a whole grade of up to {GRADE_RANGE}")
-        )
-    return parse_qrels(qrels)
+        return qrels_from_dict(qrels)
+    return read_qrels(_file(qrels, "qrels"))
 
 
 def load_run(run: Run | Mapping[str, Mapping[str, float]] | str | Path) -> Run:
@@ -177,51 +171,17 @@ def load_run(run: Run | Mapping[str, Mapping[str, float]] | str | Path) -> Run:
     if isinstance(run, Run):
         return run
     if isinstance(run, Mapping):
-        return Run("run", _checked(run, _score, "run", "a finite real score"))
-    return parse_run(run)
+        return run_from_dict(run)
+    return read_run(_file(run, "run"))
 
 
-def _checked(
-    given: Mapping[Any, Any], convert: Callable[[Any], Any], name: str, expected: str
-) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
-    for query, values in given.items():
-        if not isinstance(query, str) or not isinstance(values, Mapping):
-            raise BadInputError(
-                f"found {query!r}: {values!r:.60}, expected query id: {{document id: number}}",
-                where=name,
-                remedy="ids are text: '7', not 7",
-            )
-        row = found[query] = {}
-        for document, value in values.items():
-            number = convert(value) if isinstance(document, str) else None
-            if number is None:
-                raise BadInputError(
-                    f"found {document!r}: {value!r:.60}, expected a text and {expected}",
-                    where=f"{name}: query {query!r}, document {document!r}",
-                )
-            row[document] = number
-    return found
-
-
-def _grade(value: Any) -> int | None:
-    if isinstance(value, bool):
-        return None
-    try:
-        grade = operator.index(value)
-    except TypeError:
-        return None
-    return grade if abs(grade) <= GRADE_RANGE else None
-
-
-def _score(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, Real | Decimal):
-        return None
-    try:
-        number = float(value)
-    except (OverflowError, ValueError):
-        return None
-    return number if math.isfinite(number) else None
+def _file(given: object, what: str) -> Path:
+    if not isinstance(given, str | Path):
+        raise BadInputError(
+            f"{what} is {shown(given)}, expected a path or a dict of dicts",
+            remedy="such as {'q1': {'d1': 1}}",
+        )
+    return Path(given)
 
 
 def _run_measures(names: Iterable[str], level: int) -> tuple[Measure, ...]:

@@ -8,7 +8,8 @@ from functools import cached_property
 from pathlib import Path
 
 from evalnb.errors import NotEvaluatedError, SearchFailedError
-from evalnb.gold.trec import Run, parse_run, rank_documents
+from evalnb.gold.nested import read_run
+from evalnb.gold.trec import Run, rank_documents
 from evalnb.gold.trec_rows import read_source
 from evalnb.search.request import Controls, QueryRequest
 from evalnb.search.result import Hit, Identities, QueryResult
@@ -24,7 +25,7 @@ class RunFileSystem:
     Parameters
     ----------
     path
-        A run in TREC format; gzip is recognised.
+        A run in TREC format, gzip recognised, or as ranx saves it.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -33,7 +34,7 @@ class RunFileSystem:
     @cached_property
     def _content(self) -> tuple[Run, str]:
         data, name = read_source(self.path)
-        return parse_run(data, name=name), hashlib.sha256(data).hexdigest()
+        return read_run(data, name=name), hashlib.sha256(data).hexdigest()
 
     def capabilities(self) -> Capabilities:
         """Say what the file can answer, which reads it.

@@ -1,0 +1,187 @@
+"""Judgements and runs as ``{query: {document: number}}``: in memory, and in the files of ranx.
+
+ranx saves them as JSON, plain or packed by LZ4, and as Parquet with the columns ``q_id``,
+``doc_id`` and ``score``. It keeps the order of equal scores; here they are ordered by id, as those
+of every run.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+from evalnb.errors import GoldError
+from evalnb.gold.trec import Qrels, Run, parse_qrels, parse_run
+from evalnb.gold.trec_rows import UNPACKED_BYTES, Source, read_source
+from evalnb.limits import GRADE_RANGE, check_limit
+from evalnb.search.kinds import check_id
+from evalnb.wording import shown
+
+_LZ4, _PARQUET, _JSON = b"\x04\x22\x4d\x18", b"PAR1", b"{"
+_COLUMNS = ["q_id", "doc_id", "score"]
+
+
+def read_qrels(source: Source, *, name: str | None = None, encoding: str = "utf-8") -> Qrels:
+    """Read judgements from a TREC file or one of ranx, which its first bytes tell.
+
+    Raises
+    ------
+    GoldError
+        As :func:`~evalnb.gold.trec.parse_qrels`; for a file of ranx naming query and document.
+    NotFoundError
+        If there is no such file.
+    """
+    data, where = read_source(source, name)
+    found = _read_nested(data, where)
+    if found is None:
+        return parse_qrels(data, name=where, encoding=encoding)
+    return qrels_from_dict(found, name=where)
+
+
+def read_run(source: Source, *, name: str | None = None) -> Run:
+    """Read a run from a TREC file or one of ranx, which its first bytes tell.
+
+    Raises
+    ------
+    GoldError
+        As :func:`~evalnb.gold.trec.parse_run`; for a file of ranx naming query and document.
+    NotFoundError
+        If there is no such file.
+    """
+    data, where = read_source(source, name)
+    found = _read_nested(data, where)
+    return parse_run(data, name=where) if found is None else run_from_dict(found, name=where)
+
+
+def qrels_from_dict(given: Mapping[Any, Any], *, name: str = "qrels") -> Qrels:
+    """Check judgements.
+
+    Raises
+    ------
+    GoldError
+        For anything but ids and whole grades, naming query and document.
+    """
+    return Qrels(name, _checked(given, _grade, name, f"a whole grade of up to {GRADE_RANGE}"))
+
+
+def run_from_dict(given: Mapping[Any, Any], *, name: str = "run") -> Run:
+    """Check a run.
+
+    Raises
+    ------
+    GoldError
+        For anything but ids and finite scores, naming query and document.
+    """
+    return Run(name, _checked(given, _score, name, "a finite real score"))
+
+
+def _checked(
+    given: Mapping[Any, Any], convert: Callable[[Any], Any], name: str, expected: str
+) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for query, values in given.items():
+        if not isinstance(query, str) or not isinstance(values, Mapping):
+            raise GoldError(
+                f"found {query!r}: {shown(values)}, expected query id: {{document id: number}}",
+                where=name,
+                remedy="ids are text: '7', not 7",
+            )
+        row = found[query] = {}
+        for document, value in values.items():
+            number = convert(value) if isinstance(document, str) else None
+            if number is None:
+                raise GoldError(
+                    f"found {document!r}: {shown(value)}, expected a text and {expected}",
+                    where=f"{name}: query {query!r}, document {document!r}",
+                )
+            row[document] = number
+    return found
+
+
+def _grade(value: Any) -> int | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        grade = operator.index(value)
+    except TypeError:
+        return None
+    return grade if abs(grade) <= GRADE_RANGE else None
+
+
+def _score(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, Real | Decimal):
+        return None
+    try:
+        number = float(value)
+    except (OverflowError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _read_nested(data: bytes, where: str) -> Mapping[str, Any] | None:
+    """Read a file of ranx; None if it is none."""
+    if data.startswith(_PARQUET):
+        found = _from_columns(data, where)
+    elif data.startswith(_LZ4) or data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(_JSON):
+        from evalnb.strict_json import parse_strict
+
+        unpacked = _unpacked(data, where) if data.startswith(_LZ4) else data
+        found = parse_strict(unpacked, where=where)
+    else:
+        return None
+    if not found:
+        raise GoldError("the file holds no queries", where=where)
+    for query, values in found.items():
+        for key in (query, *(values if isinstance(values, dict) else ())):
+            try:
+                check_id(key)
+            except ValueError as error:
+                raise GoldError(str(error), where=f"{where}: query {query!r}") from None
+    return found
+
+
+def _unpacked(data: bytes, where: str) -> bytes:
+    import pyarrow
+
+    try:
+        with pyarrow.input_stream(pyarrow.py_buffer(data), compression="lz4") as stream:
+            unpacked: bytes = stream.read(UNPACKED_BYTES + 1)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise GoldError(f"the LZ4 file is damaged: {error}", where=where) from error
+    check_limit("unpacked bytes", len(unpacked), UNPACKED_BYTES, argument="", where=where)
+    return unpacked
+
+
+def _from_columns(data: bytes, where: str) -> dict[str, dict[str, Any]]:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        file = pyarrow.parquet.ParquetFile(pyarrow.py_buffer(data))
+        groups = (file.metadata.row_group(at) for at in range(file.num_row_groups))
+        size = sum(group.total_byte_size for group in groups)
+        check_limit("unpacked bytes", size, UNPACKED_BYTES, argument="", where=where)
+        names = file.schema_arrow.names
+        if missing := [column for column in _COLUMNS if column not in names]:
+            raise GoldError(
+                f"no column {missing[0]!r}; it has {', '.join(names) or 'none'}",
+                where=where,
+                remedy=f"columns that are read: {', '.join(_COLUMNS)}",
+            )
+        columns = [file.read([column])[column].to_pylist() for column in _COLUMNS]
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise GoldError(f"the Parquet file is damaged: {error}", where=where) from error
+    found: dict[str, dict[str, Any]] = {}
+    for row, (query, document, number) in enumerate(zip(*columns, strict=True), 1):
+        place = f"{where} row {row}"
+        for key in (query, document):
+            if not isinstance(key, str):
+                raise GoldError(f"found {shown(key)}, expected an id, which is text", where=place)
+        if document in (judged := found.setdefault(query, {})):
+            raise GoldError(f"query {query!r} has document {document!r} twice", where=place)
+        judged[document] = number
+    return found
