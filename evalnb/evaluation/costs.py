@@ -33,6 +33,7 @@ COST_COLUMNS = (
     "tokens",
     "n_cost",
     "cost",
+    "repaired",
 )
 QUANTITIES = ("latency_ms", "calls", "tokens", "cost")
 """What one search costs, under the names that a comparison takes."""
@@ -83,7 +84,8 @@ def variant_costs(report: EvaluationReport) -> Iterator[dict[str, Any]]:
 
     Quantiles of the time in ms are interpolated linearly, without the warm-up, whose mean stands
     apart. Calls, tokens and cost are means over the searches that reported them, of which the n
-    beside each says how many.
+    beside each says how many. Repaired are the searches in which an answer could be used only in
+    part.
     """
     import numpy as np
 
@@ -109,6 +111,7 @@ def variant_costs(report: EvaluationReport) -> Iterator[dict[str, Any]]:
         for quantity in ("calls", "tokens", "cost"):
             amounts = [a for s in mine if (a := getattr(s, quantity)) is not None]
             row |= {f"n_{quantity}": len(amounts), quantity: _mean(amounts)}
+        row["repaired"] = sum(bool(s.result.result.usage.repaired) for s in mine)
         yield row
 
 

@@ -36,22 +36,17 @@ def summed_usage(usages: Sequence[Usage]) -> Usage:
     """Add up usages; who reports nothing adds nothing.
 
     >>> summed_usage([Usage(calls=1, tokens=7), Usage(calls=2), Usage()])
-    Usage(calls=3, tokens=7, cost=None, by_model={})
+    Usage(calls=3, tokens=7, cost=None, repaired=None, by_model={})
     """
-
-    def total(field: str) -> Any:
+    totals: dict[str, Any] = {}
+    for field in ("calls", "tokens", "cost", "repaired"):
         given = [value for usage in usages if (value := getattr(usage, field)) is not None]
-        return sum(given) if given else None
-
+        totals[field] = sum(given) if given else None
     read: Counter[str] = Counter()
     written: Counter[str] = Counter()
     for usage in usages:
         for model, count in usage.by_model.items():
             read[model] += count.input
             written[model] += count.output
-    return Usage(
-        calls=total("calls"),
-        tokens=total("tokens"),
-        cost=total("cost"),
-        by_model={model: TokenCount(input=read[model], output=written[model]) for model in read},
-    )
+    by_model = {model: TokenCount(input=read[model], output=written[model]) for model in read}
+    return Usage(**totals, by_model=by_model)

@@ -152,12 +152,14 @@ class TokenCount(Record):
 class Usage(Record):
     """What a search consumed at providers; null means not reported.
 
-    ``by_model`` splits tokens by the model that they were charged to, where that is known.
+    ``by_model`` splits tokens by the model that they were charged to, where that is known;
+    ``repaired`` counts answers of a model that could be used only in part.
     """
 
     calls: NonNegativeInt | None = None
     tokens: NonNegativeInt | None = None
     cost: Finite | None = None
+    repaired: NonNegativeInt | None = None
     by_model: dict[str, TokenCount] = Field(default_factory=dict)
 
 

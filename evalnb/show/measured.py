@@ -95,6 +95,7 @@ def costs_table(costs: pd.DataFrame) -> Table:
         Column("n", title="searches in the quantiles"),
         Column("warm-up", title="mean time of the first search of each session"),
         *(Column(name, title="mean per search") for name in ("calls", "tokens", "cost")),
+        Column("repaired", title="searches in which an answer could be used only in part"),
     )
     rows = []
     for row in row_list(costs):
@@ -108,6 +109,7 @@ def costs_table(costs: pd.DataFrame) -> Table:
             Cell(_amount(row.calls, row.n_calls, row.n)),
             Cell(_amount(row.tokens, row.n_tokens, row.n)),
             Cell(_amount(row.cost, row.n_cost, row.n)),
+            Cell(format_count(row.repaired) if row.repaired else NOTHING, "worse"),
         )
         rows.append(cells)
     return Table(columns, tuple(rows), "Time and usage per search")

@@ -69,28 +69,14 @@ class Endpoint(Connection):
         }
 
 
-class Embeddings:
-    """Embeds texts, in batches; usable from several threads at once.
-
-    Parameters
-    ----------
-    dimensions
-        What every vector has to have; the first answer's unless given.
-    batch
-        Texts in one request.
-    """
+class _Provider:
+    """An endpoint in use: what it is known by, and its connections."""
 
     needs_network = True
 
-    def __init__(
-        self, endpoint: Endpoint, *, dimensions: int | None = None, batch: int = BATCH
-    ) -> None:
-        if batch < 1:
-            raise BadInputError(f"batch has to be above 0, found {batch!r}")
+    def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
-        self.dimensions = dimensions
-        self._batch = batch
-        self._client = _Client(endpoint)
+        self._pace = Pace(endpoint.requests_per_second)
 
     @property
     def version(self) -> str | None:
@@ -99,7 +85,7 @@ class Embeddings:
 
     @property
     def identity(self) -> dict[str, str]:
-        """What makes the vectors."""
+        """What makes its answers."""
         return self.endpoint.identity
 
     def check(self) -> None:
@@ -111,6 +97,60 @@ class Embeddings:
             Naming the variable.
         """
         self.endpoint.resolved_headers()
+
+    def close(self) -> None:
+        """Close the connections; calling it again does nothing."""
+        if "_transport" in self.__dict__:
+            self._transport.close()
+
+    @cached_property
+    def _transport(self) -> Transport:
+        # When first used: without its key, an endpoint is unavailable and everything else is not.
+        return Transport(self.endpoint, pace=self._pace, extra=EXTRA)
+
+    def _post(self, path: str, body: dict[str, Any], model: type[Answer]) -> Answer:
+        sent = {"model": self.endpoint.model, **self.endpoint.parameters, **body}
+        answer = self._transport.ask("POST", f"{self.endpoint.url.rstrip('/')}/{path}", body=sent)
+        self._meter(answer)
+        try:
+            return model.model_validate(answer)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            field = ".".join(str(part) for part in first["loc"]) or "the answer"
+            self._fail(f"no answer of {path}: {field}: {first['msg']}")
+
+    def _meter(self, answer: Any) -> None:
+        try:
+            spent = _Spent.model_validate(answer).usage
+        except ValidationError:  # many local servers count nothing
+            return
+        count = TokenCount(input=spent.prompt_tokens, output=spent.completion_tokens)
+        tokens = spent.total_tokens or count.input + count.output
+        meter(Usage(tokens=tokens, by_model={self.endpoint.model: count}))
+
+    def _fail(self, message: str) -> NoReturn:
+        raise SearchFailedError(message, where=self.endpoint.shown_url) from None
+
+
+class Embeddings(_Provider):
+    """Embeds texts, in batches; usable from several threads at once.
+
+    Parameters
+    ----------
+    dimensions
+        What every vector has to have; the first answer's unless given.
+    batch
+        Texts in one request.
+    """
+
+    def __init__(
+        self, endpoint: Endpoint, *, dimensions: int | None = None, batch: int = BATCH
+    ) -> None:
+        if batch < 1:
+            raise BadInputError(f"batch has to be above 0, found {batch!r}")
+        super().__init__(endpoint)
+        self.dimensions = dimensions
+        self._batch = batch
 
     def __call__(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         """Embed texts.
@@ -132,57 +172,30 @@ class Embeddings:
             rows += self._embedded(list(texts[start : start + self._batch]))
         return np.array(rows, dtype=np.float32).reshape(len(rows), self.dimensions or 0)
 
-    def close(self) -> None:
-        """Close the connections; calling it again does nothing."""
-        self._client.close()
-
     def _embedded(self, texts: list[str]) -> list[list[float]]:
-        answer = self._client.post("embeddings", {"input": texts}, _EmbeddingsAnswer)
+        answer = self._post("embeddings", {"input": texts}, _EmbeddingsAnswer)
         found = answer.data
         if len(found) != len(texts):
-            self._client.fail(f"{len(found)} embeddings for {len(texts)} texts")
+            self._fail(f"{len(found)} embeddings for {len(texts)} texts")
         if all(item.index is not None for item in found):
             if sorted(item.index or 0 for item in found) != list(range(len(found))):
-                self._client.fail("the embeddings are not numbered from 0 without gaps")
+                self._fail("the embeddings are not numbered from 0 without gaps")
             found = sorted(found, key=lambda item: item.index or 0)
         for item in found:
             self.dimensions = self.dimensions or len(item.embedding)
             if len(item.embedding) != self.dimensions or not any(item.embedding):
                 what = f"{len(item.embedding)} dimensions" if any(item.embedding) else "only zeros"
-                self._client.fail(f"an embedding has {what}; {self.dimensions} are expected")
+                self._fail(f"an embedding has {what}; {self.dimensions} are expected")
         return [item.embedding for item in found]
 
 
-class ListwiseReranker:
+class ListwiseReranker(_Provider):
     """Lets a chat model order a list of passages; pass it as ``rerank=``.
 
     It returns one score per hit, n for the best down to 1. An answer that leaves passages out,
     names one twice or names one that is not there is repaired (those left out follow in the order
-    given) and counted; one without any passage number is an error.
-
-    Attributes
-    ----------
-    n_calls, n_repaired
-        Answers read so far, and how many of them had to be repaired.
+    given) and counted in the search's usage; one without any passage number is an error.
     """
-
-    needs_network = True
-
-    def __init__(self, endpoint: Endpoint) -> None:
-        self.endpoint = endpoint
-        self.n_calls = 0
-        self.n_repaired = 0
-        self._client = _Client(endpoint)
-
-    @property
-    def version(self) -> str | None:
-        """The endpoint's version key."""
-        return self.endpoint.version
-
-    @property
-    def identity(self) -> dict[str, str]:
-        """What makes the order."""
-        return self.endpoint.identity
 
     def __call__(self, query: str, texts: Sequence[str]) -> list[float]:
         """Score passages by their place in the model's order.
@@ -196,62 +209,19 @@ class ListwiseReranker:
             f"[{number}] {text[:PASSAGE_CHARS]}" for number, text in enumerate(texts, 1)
         )
         prompt = LISTWISE.format(n=len(texts), query=query, passages=passages)
-        answer = self._client.post(
+        answer = self._post(
             "chat/completions", {"messages": [{"role": "user", "content": prompt}]}, _ChatAnswer
         )
         said = answer.choices[0].message.content or ""
         every = range(1, len(texts) + 1)
         stated = _stated_numbers(said)
         order = [number for number in dict.fromkeys(stated) if number in every]
-        self.n_calls += 1
         if not order:
-            self._client.fail(f"the model named no passage: {' '.join(said.split())[:80]!r}")
+            self._fail(f"the model named no passage: {' '.join(said.split())[:80]!r}")
         if order != stated or len(order) < len(texts):
-            self.n_repaired += 1
+            meter(Usage(repaired=1))
         places = {number: place for place, number in enumerate(dict.fromkeys([*order, *every]))}
         return [float(len(texts) - places[number]) for number in every]
-
-    def close(self) -> None:
-        """Close the connections; calling it again does nothing."""
-        self._client.close()
-
-
-class _Client:
-    def __init__(self, endpoint: Endpoint) -> None:
-        self._endpoint = endpoint
-        self._pace = Pace(endpoint.requests_per_second)
-
-    @cached_property
-    def _transport(self) -> Transport:
-        # When first used: without its key, an endpoint is unavailable and everything else is not.
-        return Transport(self._endpoint, pace=self._pace, extra=EXTRA)
-
-    def post(self, path: str, body: dict[str, Any], model: type[Answer]) -> Answer:
-        sent = {"model": self._endpoint.model, **self._endpoint.parameters, **body}
-        answer = self._transport.ask("POST", f"{self._endpoint.url.rstrip('/')}/{path}", body=sent)
-        self._meter(answer)
-        try:
-            return model.model_validate(answer)
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            field = ".".join(str(part) for part in first["loc"]) or "the answer"
-            self.fail(f"no answer of {path}: {field}: {first['msg']}")
-
-    def _meter(self, answer: Any) -> None:
-        try:
-            spent = _Spent.model_validate(answer).usage
-        except ValidationError:  # many local servers count nothing
-            return
-        count = TokenCount(input=spent.prompt_tokens, output=spent.completion_tokens)
-        tokens = spent.total_tokens or count.input + count.output
-        meter(Usage(tokens=tokens, by_model={self._endpoint.model: count}))
-
-    def fail(self, message: str) -> NoReturn:
-        raise SearchFailedError(message, where=self._endpoint.shown_url) from None
-
-    def close(self) -> None:
-        if "_transport" in self.__dict__:
-            self._transport.close()
 
 
 class _Tokens(BaseModel):

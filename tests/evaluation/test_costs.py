@@ -21,7 +21,7 @@ from evalnb.show.tables import report_text
 USED = {
     "q0": Usage(calls=2, tokens=1_200, by_model={"m": TokenCount(input=1_000, output=200)}),
     "q1": Usage(calls=4, tokens=600, by_model={"m": TokenCount(input=600)}),
-    "q2": Usage(calls=3, cost=0.5),
+    "q2": Usage(calls=3, cost=0.5, repaired=2),
     "q3": Usage(),
 }
 
@@ -74,6 +74,7 @@ def test_a_row_holds_quantiles_warm_up_and_means_with_their_n(report: Evaluation
         "tokens": 900.0,
         "n_cost": 1,
         "cost": 0.5,
+        "repaired": 1,
     }
 
 
@@ -171,8 +172,8 @@ def test_the_terminal_shows_what_it_cost(report: EvaluationReport) -> None:
     text = report_text(timed(report, 90.0, 10.0, 20.0, None))
     head, row = text.splitlines()[-3:-1]
     assert " ".join(head.split()) == (
-        "variant searches answered p50 p95 p99 n warm-up calls tokens cost"
+        "variant searches answered p50 p95 p99 n warm-up calls tokens cost repaired"
     )
     assert row.split("  ")[0] == "mine"
     assert "75 %  15.0 ms  19.5 ms  19.9 ms  2  90.0 ms  3.000 (n 3)" in row
-    assert row.endswith("900.0 (n 2)  0.500 (n 1)")
+    assert row.endswith("900.0 (n 2)  0.500 (n 1)         1")

@@ -29,6 +29,18 @@ def embedding(handler, asked):
     return {"data": rows[::-1], "usage": {"total_tokens": 3}}  # numbered, in another order
 
 
+def used(provider, work):
+    """Do some work in a search, close the provider, and return what the search consumed."""
+
+    def search():
+        work()
+        return QueryResult()
+
+    usage = metered(search).usage
+    provider.close()
+    return usage
+
+
 def test_texts_are_embedded_in_batches_and_in_their_order(serve, monkeypatch):
     monkeypatch.setenv("LAB_KEY", "sk-abcdefgh")
     service = serve(embedding)
@@ -120,14 +132,14 @@ ORDERS = [
 def test_an_order_is_read_and_repaired(serve, said, scores, repaired):
     service = serve(saying(said))
     rerank = ListwiseReranker(endpoint(service, parameters={"temperature": 0}))
-    assert rerank("boots?", ["a", "b", "c" * 5000]) == scores
-    assert (rerank.n_calls, rerank.n_repaired) == (1, repaired)
+    found = []
+    usage = used(rerank, lambda: found.append(rerank("boots?", ["a", "b", "c" * 5000])))
+    assert (found, usage.calls, usage.repaired or 0) == ([scores], 1, repaired)
     (asked,) = service.asked
     assert (asked.path, asked.json["temperature"]) == ("/v1/chat/completions", 0)
     prompt = asked.json["messages"][0]["content"]
     assert "Query: boots?\n\n[1] a\n\n[2] b\n\n[3] ccc" in prompt
     assert len(prompt) < 2500
-    rerank.close()
 
 
 @pytest.mark.parametrize(
@@ -162,16 +174,6 @@ def test_it_reranks_a_composed_system_unless_that_is_offline(serve):
     rerank.close()
 
 
-def used(embed, texts):
-    def search():
-        embed(texts)
-        return QueryResult()
-
-    usage = metered(search).usage
-    embed.close()
-    return usage
-
-
 COUNTS = [
     # what the endpoint says of a batch, tokens of two batches, by model
     ({"prompt_tokens": 5, "total_tokens": 5}, 10, {"small": TokenCount(input=10)}),
@@ -185,7 +187,8 @@ COUNTS = [
 @pytest.mark.parametrize(("said", "tokens", "by_model"), COUNTS)
 def test_calls_and_tokens_are_metered_as_the_endpoint_counts_them(serve, said, tokens, by_model):
     service = serve(lambda handler, asked: embedding(handler, asked) | {"usage": said})
-    usage = used(Embeddings(endpoint(service), batch=1), ["a", "b"])
+    embed = Embeddings(endpoint(service), batch=1)
+    usage = used(embed, lambda: embed(["a", "b"]))
     assert usage == Usage(calls=2, tokens=tokens, by_model=by_model)
 
 
