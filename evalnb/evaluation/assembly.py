@@ -59,6 +59,7 @@ def assemble_report(
         },
         cases=admission.cases,
         content_units={name: dict(check.content_units) for name, check in checks.items()},
+        languages={name: dict(check.languages) for name, check in checks.items()},
         results=moved,
         ids=ids,
         aggregates=aggregate(admission.cases, moved),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from evalnb.evaluation.integrity import absent_labels, check_span
+from evalnb.evaluation.integrity import absent_labels, check_span, document_labels
 from evalnb.gold.cases import ContentExpectation, GoldCase
 from evalnb.measures.content import matching_units
 from evalnb.search.system import PinnedCorpus, Unit
@@ -33,7 +33,7 @@ def corpus_doubts(corpus: PinnedCorpus, cases: Sequence[GoldCase]) -> tuple[str,
     _check_spans(corpus, cases)
     units = list(corpus.units())
     return (
-        *absent_labels(corpus, cases),
+        *absent_labels(corpus, cases, {label for unit in units for label in document_labels(unit)}),
         *_content(cases, units),
         *_verbatim(cases, units),
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, deque
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from hashlib import sha256
 
 from evalnb.errors import GoldError, InvalidatedError
@@ -10,7 +11,7 @@ from evalnb.gold.cases import GoldCase, GoldSpan
 from evalnb.limits import Limits, check_limit
 from evalnb.measures.content import matching_units
 from evalnb.search.result import Citation, Hit, Kind, QueryResult, VisualProxy
-from evalnb.search.system import Extraction, PinnedCorpus
+from evalnb.search.system import Extraction, PinnedCorpus, Unit
 from evalnb.wording import listed
 
 BOUND_KINDS: tuple[Kind, ...] = ("revision", "unit", "asset")  # ids that a corpus can bind
@@ -89,18 +90,20 @@ def _short(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
-def absent_labels(corpus: PinnedCorpus, cases: Iterable[GoldCase]) -> Iterator[str]:
+def absent_labels(
+    corpus: PinnedCorpus, cases: Iterable[GoldCase], documents: Collection[str]
+) -> Iterator[str]:
     """Say which labelled ids the corpus does not have; they stay in every denominator.
 
-    Documents (by id, name or file name), revisions, units and assets are looked up; ids of other
-    kinds cannot be.
+    Documents are looked up in ``documents``, which holds ids and names, revisions, units and
+    assets in the corpus; ids of other kinds cannot be.
     """
     for kind in ("document", *BOUND_KINDS):
         labelled = {key for case in cases for key in _labelled(case, kind)}
         if not labelled:
             continue
-        there = corpus.bindings(labelled).keys() if kind != "document" else _documents(corpus)
-        if missing := sorted(labelled - there):
+        there = documents if kind == "document" else corpus.bindings(labelled).keys()
+        if missing := sorted(labelled.difference(there)):
             yield f"{kind} ids judged but not in the corpus: {len(missing)} ({listed(missing)})"
 
 
@@ -111,12 +114,9 @@ def _labelled(case: GoldCase, kind: Kind) -> set[str]:
     return ids
 
 
-def _documents(corpus: PinnedCorpus) -> set[str]:
-    known: set[str] = set()
-    for unit in corpus.units():
-        name = unit.document_name
-        known |= {unit.document_id, name, name.rpartition("/")[2]}
-    return known
+def document_labels(unit: Unit) -> tuple[str, str, str]:
+    """Return what a label may call a unit's document: its id, its name, its file name."""
+    return unit.document_id, unit.document_name, unit.document_name.rpartition("/")[2]
 
 
 class CorpusCheck:
@@ -133,12 +133,22 @@ class CorpusCheck:
         self._budget = budget
         self._extractions: dict[str, Extraction] = {}
         self._owner: dict[str, Extraction] = {}
-        with_content = tuple(case for case in cases if case.content)
-        self.content_units: Mapping[str, tuple[str, ...]] = (
-            matching_units(with_content, corpus.units()) if with_content else {}
-        )
-        self.absent = tuple(absent_labels(corpus, cases))
+        self.languages: Counter[str] = Counter()
+        self.content_units: Mapping[str, tuple[str, ...]] = {}
+        documents: set[str] = set()
+        if with_content := tuple(case for case in cases if case.content):
+            self.content_units = matching_units(with_content, self._enumerated(documents))
+        elif any(_labelled(case, "document") for case in cases):
+            deque(self._enumerated(documents), maxlen=0)
+        self.absent = tuple(absent_labels(corpus, cases, documents))
         self._check_spans(cases)
+
+    def _enumerated(self, documents: set[str]) -> Iterator[Unit]:
+        """Yield every unit, noting its language and what its document is called."""
+        for unit in self._corpus.units():
+            self.languages[unit.language or ""] += 1
+            documents.update(document_labels(unit))
+            yield unit
 
     def owners(self, result: QueryResult) -> Mapping[str, Extraction]:
         """Return the extraction that owns each returned unit or asset of this result."""

@@ -134,7 +134,8 @@ class EvaluationReport(Record):
     """One pinned comparison, everything retained.
 
     ``compared`` are the measures that carry verdicts; ``measures`` are all that were computed.
-    ``limits`` holds only the bounds that were raised.
+    ``limits`` holds only the bounds that were raised. ``languages`` counts the units of a system's
+    corpus by language, "" where none is named.
     """
 
     format: Literal["evalnb-report@1"] = "evalnb-report@1"
@@ -149,6 +150,7 @@ class EvaluationReport(Record):
     cuts: dict[str, Cut | None] = {}
     cases: Annotated[tuple[GoldCase, ...], BeforeValidator(_as_tuple)]
     content_units: dict[str, dict[str, Ids]] = {}
+    languages: dict[str, dict[str, int]] = {}
     results: Annotated[tuple[CaseResult, ...], BeforeValidator(_as_tuple)]
     ids: Ids = ()
     aggregates: Annotated[tuple[AggregateRow, ...], BeforeValidator(_as_tuple)] = ()

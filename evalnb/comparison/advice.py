@@ -1,0 +1,279 @@
+"""What the figures ask for, in the order of the decision workflow: records with stable codes."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from evalnb.comparison.paired import compare_frames
+from evalnb.comparison.verdicts import verdict_sentence
+from evalnb.errors import BadInputError
+from evalnb.evaluation.frames import scores_frame
+from evalnb.evaluation.report import EvaluationReport
+from evalnb.measures.names import parse_measure
+from evalnb.search.request import Controls
+from evalnb.wording import listed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+QUESTIONS = {
+    "EV001": "Rerank?",
+    "EV002": "Fuse the legs?",
+    "EV003": "Language of the keyword leg?",
+    "EV004": "Is a leg missing?",
+    "EV005": "Is the reranker stable?",
+    "EV006": "Does anything leak?",
+    "EV007": "Are the chunkings comparable?",
+    "EV008": "Is the gold set large enough?",
+}
+FEW_CASES = 10  # the workflow asks for ten to twenty
+FEW_FAMILIES = 6  # fewer cannot reach significance at .05
+NEAR_ZERO = 0.10  # of a keyword leg's mean reciprocal rank
+ONE_LANGUAGE = 0.9  # of all units
+_COMMAND = re.compile(r"with: (evalnb [^()]+)")  # as remedies name it
+CHUNK_BOUND = frozenset({"R", "AP", "nDCG", "P", "Rprec", "Bpref"})
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One decision.
+
+    Attributes
+    ----------
+    code
+        A key of :data:`QUESTIONS`; it never changes its meaning.
+    decision
+        What to do, as a sentence.
+    evidence
+        The figures behind it.
+    command
+        What carries the decision out; empty where nothing is to be done or it is not ours to say.
+    """
+
+    code: str
+    decision: str
+    evidence: str
+    command: str = ""
+
+    @property
+    def question(self) -> str:
+        """What is decided."""
+        return QUESTIONS[self.code]
+
+
+def advise(report: EvaluationReport) -> tuple[Advice, ...]:
+    """Decide what one report can decide.
+
+    Each question is one paired test of its own at .05, by the reciprocal rank where it was
+    measured: "meaningfully better" means the verdict better, nothing less.
+
+    Returns
+    -------
+    tuple of Advice
+        In the order of :data:`QUESTIONS`; only what the variants let somebody ask.
+    """
+    legs = _Legs(report)
+    return (*legs.rerank(), *legs.fuse(), *_language(report, legs), *_warnings(report, legs))
+
+
+@dataclass(frozen=True, slots=True)
+class _Leg:
+    name: str
+    system: str
+    controls: Controls
+
+    @property
+    def channels(self) -> frozenset[str]:
+        return frozenset(self.controls.channels)
+
+    @property
+    def besides_rerank(self) -> tuple[Any, ...]:
+        """Everything but whether, and by what, it is reranked."""
+        hints = self.controls.hints.model_copy(update={"reranker": None, "rerank_depth": None})
+        plain = self.controls.model_copy(update={"rerank": False, "mode": None, "hints": hints})
+        return self.system, plain.model_dump_json()
+
+
+class _Legs:
+    """The variants by what they executed, and paired tests between them."""
+
+    def __init__(self, report: EvaluationReport) -> None:
+        self.report = report
+        self.scores = scores_frame(report)
+        ran = {r.variant: r.controls for r in reversed(report.results)}
+        self.all = [_Leg(v.name, v.system, ran[v.name]) for v in report.variants if v.name in ran]
+        self.measure = _reciprocal_rank(report)
+
+    def rerank(self) -> Iterator[Advice]:
+        for plain in (leg for leg in self.all if leg.channels and not leg.controls.rerank):
+            for other in self.all:
+                if other.controls.rerank and other.besides_rerank == plain.besides_rerank:
+                    yield from self._rerank(plain, other)
+
+    def _rerank(self, plain: _Leg, reranked: _Leg) -> Iterator[Advice]:
+        if (row := self.compared(reranked.name, baseline=plain.name)) is None:
+            return
+        command = ""
+        if row["verdict"] == "better":
+            decision = f"Turn the reranker on: {reranked.name} is better than {plain.name}."
+            if self.is_workspace(plain.system):
+                command = "evalnb config set mode hybrid_rerank --workspace DIR"
+        elif row["verdict"] in ("worse", "equivalent"):
+            how = "worse than" if row["verdict"] == "worse" else "equivalent to"
+            decision = f"Leave the reranker off: {reranked.name} is {how} {plain.name}."
+        else:
+            decision = f"Leave the reranker off: {reranked.name} is not shown to be better."
+        yield Advice("EV001", decision, verdict_sentence(row), command)
+
+    def fuse(self) -> Iterator[Advice]:
+        plain = [leg for leg in self.all if not leg.controls.rerank]
+        for hybrid in plain:
+            for single in plain:
+                alone = len(single.channels) == 1 and single.channels < hybrid.channels
+                if alone and single.system == hybrid.system:
+                    yield from self._fuse(hybrid, single)
+
+    def _fuse(self, hybrid: _Leg, single: _Leg) -> Iterator[Advice]:
+        if (row := self.compared(hybrid.name, baseline=single.name)) is None:
+            return
+        if row["verdict"] == "better":
+            decision = f"Use {hybrid.name}: it is better than {single.name} alone."
+        elif row["verdict"] == "worse":
+            decision = f"Use {single.name} alone: {hybrid.name} is worse."
+        else:
+            decision = f"{hybrid.name} is not shown to be better than {single.name} alone."
+        yield Advice("EV002", decision, verdict_sentence(row))
+
+    def compared(self, candidate: str, *, baseline: str) -> Mapping[str, Any] | None:
+        """Test one pair by the measure that decides; None where nothing can be paired."""
+        pair = self.scores[self.scores["variant"].isin([candidate, baseline])]
+        try:
+            found = compare_frames(pair, baseline=baseline, measures=[self.measure])
+        except BadInputError:
+            return None
+        row: dict[str, Any] = dict(found.frame.iloc[0])
+        return row if row["n"] else None
+
+    def is_workspace(self, system: str) -> bool:
+        return any(
+            v.system == system and v.identity.get("system") == "workspace"
+            for v in self.report.variants
+        )
+
+    def mean(self, name: str) -> float | None:
+        rows = self.scores
+        kept = rows[(rows["variant"] == name) & (rows["measure"] == self.measure)]
+        kept = kept[kept["status"] == "ok"]
+        return None if kept.empty else float(kept["value"].mean())
+
+
+def _reciprocal_rank(report: EvaluationReport) -> str:
+    """Choose the measure that decides: the first reciprocal rank, else the first compared."""
+    names = (*report.compared, *report.measures)
+    return next((name for name in names if parse_measure(name).name == "RR"), names[0])
+
+
+def _language(report: EvaluationReport, legs: _Legs) -> Iterator[Advice]:
+    for leg in legs.all:
+        census = report.languages.get(leg.system)
+        mean = legs.mean(leg.name)
+        if leg.channels != {"lexical"} or not census or mean is None or mean >= NEAR_ZERO:
+            continue
+        language, count = max(census.items(), key=lambda item: item[1])
+        share, total = count / sum(census.values()), sum(census.values())
+        index = leg.controls.hints.lexical_index or ", ".join(
+            name for name in _indexes(report, leg.system) if name.startswith("lexical:")
+        )
+        evidence = f"{leg.name} has a mean {legs.measure} of {mean:.3f} over {index or 'its index'}"
+        if not language:
+            decision = "Say which language the documents are in, ingest them again and run again."
+            evidence += f"; {count:,} of {total:,} units name no language"
+            language = "XX"
+        elif share >= ONE_LANGUAGE and f"stem-{language}" not in index:
+            decision = f"Search in {language}: ingest again with this language and run again."
+            evidence += f"; {share:.0%} of {total:,} units are in {language}"
+        else:
+            continue
+        command = f"evalnb ingest PATH --workspace DIR --language {language}"
+        yield Advice("EV003", decision, evidence, command)
+
+
+def _indexes(report: EvaluationReport, system: str) -> Sequence[str]:
+    cut = report.cuts.get(system)
+    return () if cut is None else tuple(cut.indexes)
+
+
+def _warnings(report: EvaluationReport, legs: _Legs) -> Iterator[Advice]:
+    yield from _missing(report)
+    yield from _unstable(report, legs)
+    yield from _leaks(legs.scores)
+    yield from _chunkings(report)
+    yield from _too_small(report)
+
+
+def _missing(report: EvaluationReport) -> Iterator[Advice]:
+    reasons: dict[str, list[str]] = defaultdict(list)
+    answered = {result.variant for result in report.results if result.result.status == "ok"}
+    for result in report.results:
+        if result.variant not in answered:
+            reasons[result.variant].append(result.result.reason or "no reason given")
+    for variant, found in reasons.items():
+        named = _COMMAND.search(found[0])
+        command = named[1].strip() if named else ""
+        yield Advice("EV004", f"Provide what {variant} needs, and run again.", found[0], command)
+
+
+def _unstable(report: EvaluationReport, legs: _Legs) -> Iterator[Advice]:
+    if report.request.repetitions < 2:
+        return
+    ranked = legs.scores[legs.scores["measure"] == legs.measure]
+    for leg in (leg for leg in legs.all if leg.controls.rerank):
+        by_case = ranked[ranked["variant"] == leg.name].groupby("case_id")["value"]
+        spread = by_case.max() - by_case.min()
+        moved = [str(case_id) for case_id in spread.index[spread > 1e-9]]
+        if moved:
+            yield Advice(
+                "EV005",
+                f"Do not trust single runs of {leg.name}: ask it several times, or fix its seed.",
+                f"{legs.measure} changed between {report.request.repetitions} repetitions in "
+                f"{len(moved)} of {len(spread)} cases: {listed(moved, most=5)}",
+            )
+
+
+def _leaks(scores: pd.DataFrame) -> Iterator[Advice]:
+    leaked = scores[(scores["measure"] == "ForbiddenLeakage") & (scores["value"] > 0)]
+    for variant, rows in leaked.groupby("variant", sort=False):
+        cases = list(dict.fromkeys(rows["case_id"]))
+        yield Advice(
+            "EV006",
+            f"Keep what is forbidden out of {variant} before anything else.",
+            f"forbidden ids came back in {len(cases)} cases: {listed(cases, most=5)}",
+        )
+
+
+def _chunkings(report: EvaluationReport) -> Iterator[Advice]:
+    units = {name: found for name, found in report.content_units.items() if any(found.values())}
+    bound = [name for name in report.compared if parse_measure(name).name in CHUNK_BOUND]
+    bound = [name for name in bound if not parse_measure(name).tokens]
+    differ = len({str(sorted(found.items())) for found in units.values()}) > 1
+    if differ and bound and "unit" in report.kinds:
+        yield Advice(
+            "EV007",
+            "Compare the chunkings by RR, Success or a token budget only.",
+            f"{', '.join(bound)} count units, and {', '.join(units)} are cut differently",
+        )
+
+
+def _too_small(report: EvaluationReport) -> Iterator[Advice]:
+    families = {case.family_key or case.case_id for case in report.cases}
+    if len(report.cases) < FEW_CASES or len(families) < FEW_FAMILIES:
+        yield Advice(
+            "EV008",
+            f"Write more cases: {FEW_CASES} to 20 of different sources are a start.",
+            f"{len(report.cases)} cases in {len(families)} families; fewer than {FEW_FAMILIES} "
+            "families cannot show any difference",
+        )
