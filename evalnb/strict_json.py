@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import jiter
@@ -135,6 +135,24 @@ def load_strict(model: type[Model], data: bytes, *, where: str) -> Model:
     except ValidationError as error:
         known = model.model_fields
         raise GoldError(describe_validation_error(error, known=known), where=where) from error
+
+
+def take_objects(record: Any, key: str, *, where: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the objects listed under a key, each with its place.
+
+    Raises
+    ------
+    GoldError
+        If there is no such list, or it holds anything but objects.
+    """
+    found = record.get(key) if isinstance(record, Mapping) else None
+    if not isinstance(found, list):
+        raise GoldError(f"{key}: expected a list of objects, found {shown(found)}", where=where)
+    for at, item in enumerate(found):
+        place = f"{where}{'.' if ': ' in where else ': '}{key}[{at}]"
+        if not isinstance(item, Mapping):
+            raise GoldError(f"expected an object, found {shown(item)}", where=place)
+        yield place, item
 
 
 def describe_validation_error(error: ValidationError, *, known: Iterable[str] = ()) -> str:

@@ -42,15 +42,17 @@ def register(app: typer.Typer) -> None:
 def import_(
     source: Annotated[
         Path,
-        typer.Argument(
-            metavar="SRC", help="golden.json, csv, tsv, xlsx, qrels, or a folder of gold."
-        ),
+        typer.Argument(metavar="SRC", help="A file or folder of gold, in one of the formats."),
     ],
     target: Annotated[Path, typer.Argument(metavar="DIR", help="The gold directory to write.")],
     *,
     kind: Annotated[
         str | None,
-        typer.Option("--format", help="golden, csv, xlsx, qrels, beir or directory; else found."),
+        typer.Option(
+            "--format",
+            help="directory, golden, csv, xlsx, qrels, beir, quepid, ltr, squad or llamaindex; "
+            "else found.",
+        ),
     ] = None,
     topics: Annotated[
         Path | None, typer.Option("--topics", help="The query texts of qrels.")

@@ -5,41 +5,21 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pydantic import ValidationError
 
 from evalnb.errors import BadInputError, GoldError
-from evalnb.files import decode_text, missing_path, read_bounded, stands
-from evalnb.gold.beir import (
-    is_beir_qrels,
-    load_beir_dir,
-    parse_beir_qrels,
-    parse_beir_queries,
-)
+from evalnb.files import missing_path, stands
 from evalnb.gold.cases import GoldCase, GoldDataset, Parsed, dataset_from_cases
-from evalnb.gold.dataset import CASES, MANIFEST, load_gold_dir
+from evalnb.gold.formats import FORMATS, GOLDEN, ROWS, find_format, parse_rows
 from evalnb.gold.golden import parse_golden
 from evalnb.gold.options import Options
-from evalnb.gold.tabular.rows import parse_table
-from evalnb.gold.tabular.table import Table
-from evalnb.gold.trec import parse_qrels, parse_topics, qrels_to_gold
-from evalnb.limits import CASES_BYTES, CASES_LINES, check_limit
-from evalnb.strict_json import check_values, describe_validation_error, parse_strict
+from evalnb.limits import CASES_LINES, check_limit
+from evalnb.strict_json import check_values, describe_validation_error
 from evalnb.wording import near_names, shown
-
-_INSTEAD = {
-    ".xls": "save it as .xlsx or .csv",
-    ".ods": "save it as .xlsx or .csv",
-    ".numbers": "export it as .xlsx or .csv",
-    ".jsonl": "give the folder that holds it; a cases.jsonl stands beside its manifest.json",
-    ".parquet": "pass the DataFrame itself",
-    ".yaml": "write it as golden.json",
-    ".yml": "write it as golden.json",
-}
 
 
 def load_gold(
@@ -50,14 +30,16 @@ def load_gold(
     mapping: Mapping[str, str] | None = None,
     grades: Mapping[Any, int] | None = None,
     encoding: str = "utf-8",
+    sheet: str | None = None,
+    format: str | None = None,  # noqa: A002  # the word of the command line
 ) -> GoldDataset:
     """Load questions with known answers, whatever form they have.
 
     Parameters
     ----------
     source
-        A gold directory, a BEIR folder, golden.json, csv, tsv, xlsx, TREC qrels, a DataFrame, a
-        list of dicts, or a set that is loaded already.
+        A file or folder in one of :data:`~evalnb.gold.formats.FORMATS`, a DataFrame, a list of
+        dicts, or a set that is loaded already.
     topics
         The file of query texts that belongs to qrels.
     split
@@ -68,6 +50,10 @@ def load_gold(
         Grades of the file to the grades they stand for, printed in the notes: ``{1: 4, 2: 3}``.
     encoding
         Of a text file; never guessed.
+    sheet
+        Of a workbook; the first one that is not hidden by default.
+    format
+        Of a file, by its name among the formats; by default its contents and ending tell.
 
     Returns
     -------
@@ -85,16 +71,25 @@ def load_gold(
     """
     if isinstance(source, GoldDataset):
         return source
-    options = Options(topics=topics, split=split, mapping=mapping, grades=grades, encoding=encoding)
+    options = Options(
+        topics=topics,
+        split=split,
+        mapping=mapping,
+        grades=grades,
+        encoding=encoding,
+        sheet=sheet,
+    )
     if isinstance(source, (str, os.PathLike)):
-        return load_gold_file(Path(source), options)
+        return load_gold_file(Path(source), options, kind=format)
+    if format is not None:
+        raise BadInputError("format has no effect on what is no file", remedy="leave format out")
     if type(source).__name__ == "DataFrame" and hasattr(source, "itertuples"):
         from evalnb.gold.tabular.frames import read_frame
 
-        options.refuse_others("a DataFrame", *_ROWS)
-        return _pinned(_parse_rows(read_frame(source), options), "DataFrame", options)
+        options.refuse_others("a DataFrame", *ROWS)
+        return _pinned(parse_rows(read_frame(source), options), "DataFrame", options)
     if isinstance(source, Mapping):
-        options.refuse_others("a dict", *_GOLDEN)
+        options.refuse_others("a dict", *GOLDEN)
         return _pinned(_parse_golden(dict(source), "dict", options), "dict", options)
     if isinstance(source, Sequence) and not isinstance(source, bytes):
         return _pinned(_parse_list(list(source), options), "list", options)
@@ -110,11 +105,12 @@ def load_gold_file(path: Path, options: Options, *, kind: str | None = None) -> 
     Raises
     ------
     BadInputError
-        If ``kind`` is not one of :data:`FORMATS`, besides what :func:`load_gold` raises.
+        If ``kind`` is not one of :data:`~evalnb.gold.formats.FORMATS`, besides what
+        :func:`load_gold` raises.
     """
     if not stands(path):
         raise missing_path(path)
-    kind = kind or _kind_of(path)
+    kind = kind or find_format(path, options)
     if kind not in FORMATS:
         raise BadInputError(
             f"no kind of gold is called {kind!r}{near_names(kind, FORMATS)}",
@@ -129,112 +125,8 @@ def load_gold_file(path: Path, options: Options, *, kind: str | None = None) -> 
     return _pinned(found, name, options, where=str(path))
 
 
-def _kind_of(path: Path) -> str:
-    ending = path.suffix.lower()
-    if path.is_dir():
-        return "beir" if (path / "queries.jsonl").exists() else "directory"
-    if ending in _INSTEAD:
-        raise BadInputError(
-            f"gold is not read from {ending} files", where=str(path), remedy=_INSTEAD[ending]
-        )
-    if ending == ".tsv" and is_beir_qrels(path):
-        return "qrels"
-    return _ENDINGS.get(ending, "qrels")
-
-
-def _read_directory(path: Path, options: Options) -> GoldDataset:
-    if path.is_dir() and not any((path / name).exists() for name in (MANIFEST, CASES)):
-        raise GoldError(
-            "the folder holds no gold: neither manifest.json with cases.jsonl nor a BEIR folder's "
-            "corpus.jsonl with queries.jsonl",
-            where=str(path),
-        )
-    return load_gold_dir(path)
-
-
-def _read_beir(path: Path, options: Options) -> Parsed:
-    return load_beir_dir(path, options)
-
-
-def _read_golden(path: Path, options: Options) -> Parsed:
-    text, notes = decode_text(_read(path), where=str(path), encoding=options.encoding)
-    document = parse_strict(text.encode(), where=str(path))
-    cases, more = _parse_golden(document, str(path), options)
-    return Parsed(cases, (*notes, *more))
-
-
-def _read_delimited(path: Path, options: Options) -> Parsed:
-    from evalnb.gold.tabular.delimited import read_delimited
-
-    table = read_delimited(
-        _read(path), name=str(path), encoding=options.encoding, mapping=options.mapping
-    )
-    return _parse_rows(table, options)
-
-
-def _read_workbook(path: Path, options: Options) -> Parsed:
-    from evalnb.gold.tabular.sheets import read_sheet
-
-    return _parse_rows(read_sheet(_read(path), name=str(path), sheet=options.sheet), options)
-
-
-def _read_qrels(path: Path, options: Options) -> Parsed:
-    if is_beir_qrels(path):
-        qrels = parse_beir_qrels(path)
-    else:
-        qrels = parse_qrels(path, encoding=options.encoding)
-    if options.grade_map is not None:
-        qrels = replace(qrels, grades=_mapped(qrels.grades, options.grade_map, str(path)))
-    topics = None
-    if options.topics is not None:
-        given = Path(options.topics)
-        beir = given.suffix == ".jsonl"
-        topics = (
-            parse_beir_queries(given) if beir else parse_topics(given, encoding=options.encoding)
-        )
-    gold = qrels_to_gold(qrels, topics, split=options.default_split)
-    return Parsed(gold.cases, gold.notes)
-
-
-class Format(NamedTuple):
-    """A form in which gold lies on a disk: how errors call it, what options it heeds."""
-
-    what: str
-    options: tuple[str, ...]
-    read: Callable[[Path, Options], Parsed | GoldDataset]
-
-
-_GOLDEN = ("split", "mapping")
-_ROWS = ("split", "mapping", "grades")
-FORMATS = {
-    "directory": Format("a gold directory, whose cases say it all", (), _read_directory),
-    "golden": Format("golden.json", _GOLDEN, _read_golden),
-    "csv": Format("a csv file", _ROWS, _read_delimited),
-    "xlsx": Format("a workbook", (*_ROWS, "sheet"), _read_workbook),
-    "qrels": Format("qrels", ("topics", "split", "grades"), _read_qrels),
-    "beir": Format("a BEIR folder", ("split",), _read_beir),
-}
-_ENDINGS = {
-    ".json": "golden",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".xlsx": "xlsx",
-    ".xlsm": "xlsx",
-}
-
-
-def _read(path: Path) -> bytes:
-    return read_bounded(path, bound=CASES_BYTES, what="a gold file")
-
-
 def _parse_golden(document: Any, where: str, options: Options) -> Parsed:
     return parse_golden(document, where=where, split=options.default_split, mapping=options.mapping)
-
-
-def _parse_rows(table: Table, options: Options) -> Parsed:
-    return parse_table(
-        table, split=options.default_split, mapping=options.mapping, grades=options.grade_map
-    )
 
 
 def _parse_list(elements: list[Any], options: Options) -> Parsed:
@@ -252,9 +144,9 @@ def _parse_list(elements: list[Any], options: Options) -> Parsed:
         other = next(element for element in elements if not isinstance(element, Mapping))
         raise GoldError(f"expected a list of dicts, found {shown(other)} in it", where="list")
     if _are_rows(elements, options.mapping or {}):
-        options.refuse_others("a list of rows", *_ROWS)
-        return _parse_rows(read_records(elements, name="list"), options)
-    options.refuse_others("a list of golden.json's cases", *_GOLDEN)
+        options.refuse_others("a list of rows", *ROWS)
+        return parse_rows(read_records(elements, name="list"), options)
+    options.refuse_others("a list of golden.json's cases", *GOLDEN)
     return _parse_golden([dict(element) for element in elements], "list", options)
 
 
@@ -278,22 +170,6 @@ def _case(element: Any, at: int) -> GoldCase:
     except ValidationError as error:
         known = GoldCase.model_fields
         raise GoldError(describe_validation_error(error, known=known), where=where) from error
-
-
-def _mapped(
-    grades: Mapping[str, Mapping[str, int]], mapping: Mapping[str, int], where: str
-) -> dict[str, dict[str, int]]:
-    found = {str(grade) for judged in grades.values() for grade in judged.values()}
-    if left := sorted(found - set(mapping)):
-        raise GoldError(
-            f"grade {left[0]} is not in the grade map",
-            where=where,
-            remedy=f"it maps {', '.join(mapping)}",
-        )
-    return {
-        query: {key: mapping[str(grade)] for key, grade in judged.items()}
-        for query, judged in grades.items()
-    }
 
 
 def _pinned(

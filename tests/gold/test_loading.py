@@ -15,6 +15,7 @@ from evalnb.errors import BadInputError, GoldError, NotFoundError
 from evalnb.gold import loading
 from evalnb.gold.cases import GoldCase, GoldDataset
 from evalnb.gold.dataset import write_gold_dir
+from evalnb.gold.formats import NO_TOPICS
 from evalnb.gold.loading import load_gold, load_gold_file
 from evalnb.gold.options import Options
 from evalnb.gold.tabular.sheets import write_sheet
@@ -190,7 +191,7 @@ def test_f52_a_grade_map_is_applied_and_noted(golds: dict[str, Any], tmp_path: P
     qrels = write(tmp_path / "b.qrels", "1 0 a 1\n1 0 b 4\n1 0 c -1\n")
     gold = load_gold(qrels, grades={1: 4, 4: 1, "-1": 0})
     assert gold.cases[0].document_relevance == {"a": 4, "b": 1, "c": 0}
-    assert gold.notes == ("grades mapped: 1=4, 4=1, -1=0",)
+    assert gold.notes == (NO_TOPICS, "grades mapped: 1=4, 4=1, -1=0")
     with pytest.raises(GoldError, match=r"grade -1 is not in the grade map \(it maps 1, 4\)"):
         load_gold(qrels, grades={1: 4, 4: 1})
     for bad in ({1: True}, {1: 0.5}, {1: 101}, {1: "2"}):
