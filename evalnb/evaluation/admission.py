@@ -26,7 +26,7 @@ from evalnb.search.request import (
     Scope,
     resolve_controls,
 )
-from evalnb.search.system import Capabilities, SearchSystem
+from evalnb.search.system import Capabilities, NetworkedSystem, SearchSystem
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +93,7 @@ def admit(
             systems[variant.system],
             capabilities[variant.system],
             scope=scope,
+            offline=request.offline,
             allow_unavailable=request.allow_unavailable,
         )
     )
@@ -160,6 +161,7 @@ def _admit_variant(
     capabilities: Capabilities,
     *,
     scope: Scope,
+    offline: bool,
     allow_unavailable: bool,
 ) -> list[Job]:
     jobs = []
@@ -175,7 +177,11 @@ def _admit_variant(
             key = controls.model_dump_json()
             if key not in checked:
                 checked[key] = _refusal(
-                    variant, system, controls, allow_unavailable=allow_unavailable
+                    variant,
+                    system,
+                    controls,
+                    offline=offline,
+                    allow_unavailable=allow_unavailable,
                 )
             refusals[id(controls)] = checked[key]
         unmet = _unmet_restriction(case.request, controls, scope, capabilities)
@@ -197,9 +203,16 @@ def _resolve(case: GoldCase, variant: Variant, capabilities: Capabilities) -> Co
 
 
 def _refusal(
-    variant: Variant, system: SearchSystem, controls: Controls, *, allow_unavailable: bool
+    variant: Variant,
+    system: SearchSystem,
+    controls: Controls,
+    *,
+    offline: bool,
+    allow_unavailable: bool,
 ) -> str | None:
     try:
+        if offline and isinstance(system, NetworkedSystem):
+            system.check_offline(controls)
         system.check(controls)
     except CapabilityError as error:
         if not allow_unavailable:

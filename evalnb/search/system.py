@@ -33,6 +33,8 @@ class Capabilities(Record):
         Whether ``identity`` pins the behaviour, so that stored results may be used again.
     timeout_s
         How long one search may take, in seconds; null means no limit of its own.
+    pinned
+        Whether its sessions are a :class:`PinnedCorpus`.
     """
 
     channels: tuple[str, ...] = ()
@@ -44,6 +46,7 @@ class Capabilities(Record):
     configuration: Configuration = Configuration()
     versioned: bool = True
     timeout_s: float | None = None
+    pinned: bool = False
 
 
 class Cut(Record):
@@ -110,6 +113,20 @@ class SearchSystem(Protocol):
 
     def open(self, context: SearchContext) -> SearchSession:
         """Open a session on one pinned state."""
+
+
+@runtime_checkable
+class NetworkedSystem(Protocol):
+    """A system of which a part may be behind the network."""
+
+    def check_offline(self, controls: Controls) -> None:
+        """Refuse controls that need the network.
+
+        Raises
+        ------
+        CapabilityError
+            Naming what would be called.
+        """
 
 
 @dataclass(frozen=True, slots=True)

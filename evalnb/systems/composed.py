@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from pydantic import ValidationError
 
-from evalnb.errors import BadInputError, CapabilityError, EvalnbError, SearchFailedError
+from evalnb.errors import BadInputError, CapabilityError
 from evalnb.limits import RESULT_LIMIT, check_limit
-from evalnb.search.calling import TimedCaller
-from evalnb.search.fusion import DEFAULT_NORMALISATION, RRF_K, fuse
-from evalnb.search.metering import metered, summed_usage
+from evalnb.search.fusion import RRF_K, fuse
 from evalnb.search.request import (
     RESTRICTIONS,
     Configuration,
@@ -23,25 +17,28 @@ from evalnb.search.request import (
     Hints,
     Mode,
     Overrides,
-    QueryRequest,
     check_id,
-    resolve_controls,
 )
-from evalnb.search.result import Candidates, Decision, QueryResult, Trace
-from evalnb.search.system import Capabilities, SearchContext, SearchSession, SearchSystem
+from evalnb.search.result import Candidates
+from evalnb.search.system import Capabilities, NetworkedSystem, SearchContext, SearchSystem
+from evalnb.systems.composing import (
+    DEFAULT_CANDIDATES,
+    FUSION_HINTS,
+    Channel,
+    ComposedSession,
+    PinnedComposedSession,
+    named,
+)
 from evalnb.systems.function import FunctionSystem
-from evalnb.systems.hits import UnreadSession, parse_hits
-from evalnb.systems.merging import Merged, merge_hits
+from evalnb.systems.providers import Endpoint, ListwiseReranker
 from evalnb.systems.reranking import Reranker
+from evalnb.systems.settings import near_name, parse_settings
 
-DEFAULT_CANDIDATES = 100
-DEFAULT_RERANK_DEPTH = 50
 # A mode asks for one leg by the field's name for it; both spellings are common.
 LEGS: dict[Mode, tuple[str, ...]] = {
     "keyword": ("keyword", "lexical"),
     "semantic": ("semantic", "text"),
 }
-FUSION_HINTS = ("fusion", "rrf_k", "weights", "normalisation", "candidates", "rerank_depth")
 # Hints that a plain function cannot execute; a language only describes the query.
 SEARCH_HINTS = tuple(
     name
@@ -50,28 +47,6 @@ SEARCH_HINTS = tuple(
 )
 
 Searcher = Callable[..., Any] | SearchSystem | tuple[Any, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Channel:
-    """One channel: a system, and the overrides it is always searched with."""
-
-    system: SearchSystem
-    overrides: Overrides
-
-    def controls(self, controls: Controls, configuration: Configuration) -> Controls:
-        """Resolve what this channel is asked for out of what the whole system is asked for."""
-        passed = controls.hints.model_copy(update=dict.fromkeys((*FUSION_HINTS, "reranker")))
-        asked = QueryRequest(query="-", exact_identifiers=("-",), hints=passed)
-        own = resolve_controls(asked, self.overrides, configuration)
-        depth = max(controls.limit, controls.hints.candidates or DEFAULT_CANDIDATES)
-        return own.model_copy(
-            update={
-                "limit": self.overrides.limit or depth,
-                "modalities": controls.modalities or own.modalities,
-                "exact_only": controls.exact_only or own.exact_only,
-            }
-        )
 
 
 class ComposedSystem:
@@ -86,12 +61,16 @@ class ComposedSystem:
     channels
         A function, a search system, or a pair (system, overrides), by channel name.
     rerank
-        A function of the query and the hits; see :class:`~evalnb.systems.reranking.Reranker`.
-        With one, reranking is on unless a variant says otherwise.
+        A function of the query and the hits; see :class:`~evalnb.systems.reranking.Reranker`. Or
+        the settings of a chat model that orders the hits, such as ``{"url": ..., "model": ...}``;
+        see :class:`~evalnb.systems.providers.Endpoint`. With one, reranking is on unless ``mode``
+        or a variant says otherwise.
     k, weights
         Of reciprocal rank fusion; weights are by channel name, 1 unless given.
     candidates
         How many each channel is asked for, at least the limit.
+    mode
+        What a search without a mode runs.
 
     Raises
     ------
@@ -103,15 +82,19 @@ class ComposedSystem:
         self,
         channels: Mapping[str, Searcher],
         *,
-        rerank: Callable[..., Any] | None = None,
+        rerank: Callable[..., Any] | Mapping[str, Any] | None = None,
         k: int = RRF_K,
         weights: Mapping[str, float] | None = None,
         candidates: int = DEFAULT_CANDIDATES,
+        mode: Mode | None = None,
     ) -> None:
         if not channels:
             raise BadInputError("no channel is given", remedy='pass {"name": function}')
         self.channels = {_name(name): _channel(name, given) for name, given in channels.items()}
+        if isinstance(rerank, Mapping):
+            rerank = ListwiseReranker(parse_settings(Endpoint, rerank, where="rerank"))
         self.reranker = None if rerank is None else Reranker(rerank)
+        self.mode: Mode = mode or ("hybrid" if rerank is None else "hybrid_rerank")
         self.hints = _hints(
             rrf_k=k, weights=dict(weights) if weights else None, candidates=candidates
         )
@@ -132,18 +115,20 @@ class ComposedSystem:
         }
         identity |= {"fusion": self.hints.model_dump_json(exclude_none=True)}
         identity |= self.reranker.identity if self.reranker else {}
-        # A pinned corpus is versioned by its cut, which a composition does not show.
-        versioned = all(c.versioned and "version" in c.identity for c in found.values())
+        pinned = all(c.pinned for c in found.values())
+        # A pinned corpus is versioned by its cut, which is shown only if all channels have one.
+        versioned = all(c.versioned and (pinned or "version" in c.identity) for c in found.values())
         return Capabilities(
             channels=tuple(self.channels),
             restrictions=RESTRICTIONS.intersection(*(c.restrictions for c in found.values())),
             identity=identity,
             configuration=Configuration(
-                mode="hybrid" if self.reranker is None else "hybrid_rerank",
+                mode=self.mode,
                 modes=self._modes(),
                 hints=self.hints,
             ),
             versioned=versioned and (self.reranker is None or self.reranker.version is not None),
+            pinned=pinned,
         )
 
     def check(self, controls: Controls) -> None:
@@ -165,12 +150,36 @@ class ComposedSystem:
                 f"a composed system has no rerankers by name, found {controls.hints.reranker!r}",
                 remedy="pass the function as rerank=, and one system per reranker",
             )
-        if controls.rerank and self.reranker is None:
-            raise CapabilityError("no reranker is given", remedy="pass a function as rerank=")
+        if controls.rerank:
+            if self.reranker is None:
+                raise CapabilityError("no reranker is given", remedy="pass a function as rerank=")
+            self.reranker.check()
+
+    def check_offline(self, controls: Controls) -> None:
+        """Refuse channels and a reranker that need the network.
+
+        Raises
+        ------
+        CapabilityError
+            Naming the channel, or the reranker.
+        """
+        for name in sorted(self.channels.keys() & set(controls.channels or self.channels)):
+            channel = self.channels[name]
+            if isinstance(channel.system, NetworkedSystem):
+                with named(name):
+                    channel.system.check_offline(channel.controls(controls))
+        if controls.rerank and self.reranker is not None and self.reranker.needs_network:
+            raise CapabilityError("the reranker needs the network, and the request is offline")
 
     def open(self, context: SearchContext) -> ComposedSession:
-        """Open a session; each channel's own is opened when it is first asked."""
-        return ComposedSession(self, context)
+        """Open a session; each channel's own is opened when it is first asked.
+
+        Where every channel pins its corpus, all are opened at once, and the session is a
+        :class:`~evalnb.search.system.PinnedCorpus` too.
+        """
+        if all(channel.system.capabilities().pinned for channel in self.channels.values()):
+            return PinnedComposedSession(self.channels, self.reranker, context)
+        return ComposedSession(self.channels, self.reranker, context)
 
     def _modes(self) -> dict[Mode, tuple[str, ...]]:
         every = tuple(self.channels)
@@ -183,12 +192,8 @@ class ComposedSystem:
 
     def _check_channel(self, name: str, controls: Controls) -> None:
         if name not in self.channels:
-            near = difflib.get_close_matches(name, self.channels, n=1)
             raise CapabilityError(
-                f"there is no channel {name!r}",
-                remedy=f"did you mean {near[0]!r}?"
-                if near
-                else f"channels: {', '.join(self.channels)}",
+                f"there is no channel {name!r}", remedy=near_name(name, self.channels)
             )
         channel = self.channels[name]
         if isinstance(channel.system, FunctionSystem):
@@ -198,9 +203,8 @@ class ComposedSystem:
                     f"channel {name!r} is a function, which cannot execute {', '.join(unmet)}",
                     remedy="give the function itself the parameter, or pass one system per setting",
                 )
-        with _named(name):
-            configuration = channel.system.capabilities().configuration
-            channel.system.check(channel.controls(controls, configuration))
+        with named(name):
+            channel.system.check(channel.controls(controls))
 
     def _check_fusion(self, chosen: tuple[str, ...], hints: Hints) -> None:
         unknown = sorted(set(hints.weights or ()) - set(self.channels))
@@ -214,99 +218,6 @@ class ComposedSystem:
         fuse({name: Candidates() for name in chosen}, hints)  # refuses impossible weights
 
 
-class ComposedSession:
-    """One session of a composed system; channels with a timeout are asked one at a time."""
-
-    def __init__(self, system: ComposedSystem, context: SearchContext) -> None:
-        self._system = system
-        self._context = context
-        self._capabilities = {
-            name: channel.system.capabilities() for name, channel in system.channels.items()
-        }
-        self._sessions: dict[str, SearchSession] = {}
-        self._caller: TimedCaller[QueryResult] = TimedCaller()
-        self._lock = threading.Lock()  # a caller serves one call at a time
-
-    def search(self, request: QueryRequest, controls: Controls) -> QueryResult:
-        """Ask every enabled channel, fuse, rerank.
-
-        Raises
-        ------
-        EvalnbError
-            If a channel fails: its own error with the channel's name; never a partial result.
-        """
-        return metered(lambda: self._searched(request, controls))
-
-    def _searched(self, request: QueryRequest, controls: Controls) -> QueryResult:
-        names = tuple(dict.fromkeys(controls.channels or self._system.channels))
-        found = {name: self._ask(name, request, controls) for name in names}
-        merged = merge_hits({name: result.hits for name, result in found.items()})
-        lists = merged.candidates()
-        fused = fuse(lists, controls.hints)
-        reranked = self._rerank(request.query, merged, fused, controls)
-        ranking = fused if reranked is None else _followed(reranked, fused)
-        limit = controls.limit
-        return QueryResult(
-            hits=merged.ranked(ranking.ids[:limit], ranking.scores[:limit]),
-            usage=summed_usage([result.usage for result in found.values()]),
-            n_returned=len(ranking.ids),
-            candidates=lists,
-            rerank_scores=reranked,
-            trace=_trace(lists, ranking, reranked, controls) if request.trace else None,
-        )
-
-    def close(self) -> None:
-        """Close the channels' sessions."""
-        self._caller.close()
-        while self._sessions:
-            self._sessions.popitem()[1].close()
-
-    def _ask(self, name: str, request: QueryRequest, controls: Controls) -> QueryResult:
-        can = self._capabilities[name]
-        asked = self._system.channels[name].controls(controls, can.configuration)
-        with _named(name):
-            session = self._session(name)
-
-            def read() -> QueryResult:
-                if isinstance(session, UnreadSession):
-                    returned = session.call(request, asked)
-                    return parse_hits(returned, limit=asked.limit, numbered=False)
-                return session.search(request, asked)
-
-            def search() -> QueryResult:
-                return metered(read)  # where the channel runs: that may be another thread
-
-            seconds = can.timeout_s
-            if seconds is None:
-                result = search()
-            else:
-                with self._lock:
-                    result = self._caller.call(search, seconds)
-            if result.status != "ok":
-                raise SearchFailedError(result.reason or "unavailable, without a reason")
-            return result
-
-    def _session(self, name: str) -> SearchSession:
-        with self._lock:
-            if name not in self._sessions:
-                self._sessions[name] = self._system.channels[name].system.open(self._context)
-            return self._sessions[name]
-
-    def _rerank(
-        self, query: str, merged: Merged, fused: Candidates, controls: Controls
-    ) -> Candidates | None:
-        reranker = self._system.reranker
-        if not controls.rerank:
-            return None
-        if reranker is None:
-            raise CapabilityError("no reranker is given", remedy="pass a function as rerank=")
-        if self._context.offline and reranker.needs_network:
-            raise CapabilityError("the reranker needs the network, and the request is offline")
-        depth = controls.hints.rerank_depth or DEFAULT_RERANK_DEPTH
-        ids = fused.ids[:depth]
-        return reranker.rerank(query, ids, merged.ranked(ids, fused.scores[:depth]))
-
-
 def _name(name: object) -> str:
     if not isinstance(name, str):
         raise BadInputError(f"the name of a channel has to be text, found {name!r}")
@@ -318,7 +229,7 @@ def _name(name: object) -> str:
 
 def _channel(name: str, given: Searcher) -> Channel:
     searcher, overrides = given if isinstance(given, tuple) else (given, {})
-    with _named(name):
+    with named(name):
         try:
             chosen = Overrides.model_validate(
                 overrides if isinstance(overrides, dict) else dict(overrides)
@@ -341,49 +252,3 @@ def _described(error: ValidationError) -> str:
     first = error.errors(include_url=False)[0]
     field = ".".join(str(part) for part in first["loc"])
     return f"{field}: {first['msg']}, found {first['input']!r}"
-
-
-@contextmanager
-def _named(name: str) -> Iterator[None]:
-    try:
-        yield
-    except EvalnbError as error:
-        message = f"channel {name!r}: {error.message}"
-        raise type(error)(message, where=error.where, remedy=error.remedy) from error
-    except Exception as error:  # a user's function may raise anything
-        raise SearchFailedError(f"channel {name!r}: {type(error).__name__}: {error}") from error
-
-
-def _followed(reranked: Candidates, fused: Candidates) -> Candidates:
-    """Append what was not reranked; it has no score on the reranker's scale."""
-    rest = fused.ids[len(reranked.ids) :]
-    return Candidates(ids=reranked.ids + rest, scores=reranked.scores + (None,) * len(rest))
-
-
-def _trace(
-    lists: Mapping[str, Candidates],
-    ranking: Candidates,
-    reranked: Candidates | None,
-    controls: Controls,
-) -> Trace:
-    hints = controls.hints
-    decisions = [
-        Decision(step=f"channel {name}", detail=f"{len(listed.ids)} candidates", ids=listed.ids)
-        for name, listed in lists.items()
-    ]
-    detail = f"k {hints.rrf_k or RRF_K}"
-    if hints.fusion == "weighted":
-        detail = hints.normalisation or DEFAULT_NORMALISATION
-    decisions.append(Decision(step=f"fusion {hints.fusion or 'rrf'}", detail=detail))
-    if reranked is not None:
-        decisions.append(
-            Decision(step="rerank", detail=f"the first {len(reranked.ids)}", ids=reranked.ids)
-        )
-    decisions.append(
-        Decision(
-            step="cut",
-            detail=f"limit {controls.limit} of {len(ranking.ids)}",
-            ids=ranking.ids[controls.limit :],
-        )
-    )
-    return Trace(decisions=tuple(decisions))

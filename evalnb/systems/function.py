@@ -78,6 +78,17 @@ class FunctionSystem:
                 remedy="give the function itself the parameter, or pass one function per variant",
             )
 
+    def check_offline(self, controls: Controls) -> None:
+        """Refuse a function that says of itself that it needs the network.
+
+        Raises
+        ------
+        CapabilityError
+            If its attribute ``needs_network`` is true.
+        """
+        if getattr(self.function, "needs_network", False):
+            raise CapabilityError("the function needs the network, and the request is offline")
+
     def open(self, context: SearchContext) -> FunctionSession:
         """Open a session; nothing is pinned, as a function shows no state."""
         return FunctionSession(self)

@@ -143,6 +143,19 @@ class HttpSystem:
                 )
         self.settings.resolved_headers()
 
+    def check_offline(self, controls: Controls) -> None:
+        """Refuse every search: a service is behind the network.
+
+        Raises
+        ------
+        CapabilityError
+            Always.
+        """
+        raise CapabilityError(
+            "the service needs the network, and the request is offline",
+            where=self.settings.shown_url,
+        )
+
     def open(self, context: SearchContext) -> HttpSession:
         """Open a session; nothing is sent yet.
 
@@ -154,10 +167,7 @@ class HttpSystem:
             If httpx is not installed.
         """
         if context.offline:
-            raise CapabilityError(
-                "the service needs the network, and the request is offline",
-                where=self.settings.shown_url,
-            )
+            self.check_offline(Controls())
         return HttpSession(self, context)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import ipaddress
 import math
 import os
 import re
@@ -177,16 +178,32 @@ class PostgresLeg:
         except (SearchFailedError, SearchTimeoutError) as error:
             raise CapabilityError(error.message, where=error.where, remedy=error.remedy) from error
 
+    def check_offline(self, controls: Controls) -> None:
+        """Refuse a server on another machine, and an encoder that is a service.
+
+        Raises
+        ------
+        CapabilityError
+            Naming which.
+        """
+        if host := _remote_host(self.settings):
+            raise CapabilityError(
+                f"the server is on {host}, and the request is offline",
+                remedy="a socket or this machine's own address needs no network",
+            )
+        if self.leg == "text" and getattr(self.encoder, "needs_network", False):
+            raise CapabilityError("the encoder needs the network, and the request is offline")
+
     def open(self, context: SearchContext) -> PostgresSession:
         """Open a session; the server is connected to by the first search.
 
         Raises
         ------
         CapabilityError
-            If the context is offline and the encoder is a service.
+            If the context is offline, as :meth:`check_offline`.
         """
-        if context.offline and getattr(self.encoder, "needs_network", False):
-            raise CapabilityError("the encoder needs the network, and the request is offline")
+        if context.offline:
+            self.check_offline(Controls())
         return PostgresSession(self, context)
 
 
@@ -363,6 +380,21 @@ def _dsn(settings: PostgresSettings) -> str:
             remedy="write postgresql://user:password@host:port/database",
         ) from None
     return dsn
+
+
+def _remote_host(settings: PostgresSettings) -> str | None:
+    """Name the first host that is not this machine, as libpq would find it."""
+    given = _driver().conninfo.conninfo_to_dict(_dsn(settings))
+    hosts = given.get("hostaddr") or given.get("host") or os.environ.get("PGHOST", "")
+    names = [name for name in str(hosts).split(",") if name and not name.startswith(("/", "@"))]
+    return next((name for name in names if not _is_here(name)), None)
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _password(settings: PostgresSettings) -> str | None:

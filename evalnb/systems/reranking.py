@@ -26,7 +26,8 @@ class Reranker:
     - ids, best first; those it leaves out follow in fused order.
 
     Of the function's attributes, ``version`` pins what it does, ``identity`` (names to texts) says
-    what makes its scores, and ``needs_network`` keeps it out of an offline request.
+    what makes its scores, ``needs_network`` keeps it out of an offline request, and ``check()``
+    refuses before any search.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -55,6 +56,11 @@ class Reranker:
     def needs_network(self) -> bool:
         """Whether it calls a service."""
         return bool(getattr(self.function, "needs_network", False))
+
+    def check(self) -> None:
+        """Let the function refuse what it cannot do here, as without a key."""
+        if hasattr(self.function, "check"):
+            self.function.check()
 
     def rerank(self, query: str, ids: Sequence[str], hits: Sequence[Hit]) -> Candidates:
         """Return the pool in its new order; scores are null where only an order was returned.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,10 @@ class Workspace:
         self._rerankers: dict[str, Reranker] = {}
         self._indexes: dict[Path, Index] = {}
 
+    def __reduce__(self) -> tuple[partial[Workspace], tuple[Path]]:
+        """Go to another process as a folder; what is open here is opened again there."""
+        return partial(Workspace, rerankers=self._given_rerankers), (self.folder.absolute(),)
+
     @property
     def settings(self) -> Settings:
         """The workspace's own defaults, as config.json has them now."""
@@ -97,6 +102,7 @@ class Workspace:
             if parts
             else settings.configuration,
             versioned=all(getattr(f, "version", None) for f in self._given_rerankers.values()),
+            pinned=True,
         )
 
     def _identity(self, parts: Parts | None, settings: Settings) -> dict[str, str]:
@@ -121,6 +127,16 @@ class Workspace:
         """
         parts = self._parts(self.snapshot(), offline=self.settings.offline)
         check_controls(controls, parts)
+
+    def check_offline(self, controls: Controls) -> None:
+        """Refuse a reranker that needs the network.
+
+        Raises
+        ------
+        CapabilityError
+            Naming it.
+        """
+        check_controls(controls, self._parts(self.snapshot(), offline=True))
 
     def open(self, context: SearchContext) -> WorkspaceSession:
         """Open a session on the context's snapshot, or on the active one.
