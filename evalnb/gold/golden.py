@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from evalnb.errors import BadInputError, GoldError
 from evalnb.gold.cases import ContentExpectation, GoldCase, Parsed, Split, imported_case
+from evalnb.gold.options import spell_option
 from evalnb.search.request import Query, Record, Text
 from evalnb.strict_json import describe_validation_error
 from evalnb.wording import near_names, shown
@@ -93,7 +94,8 @@ def _golden_fields(fields: dict[str, Any], place: str) -> dict[str, Any]:
         raise GoldError(
             f"no query: found {_listed(fields)}, expected query, expect and maybe description",
             where=place,
-            remedy="read another layout with a mapping, such as --map query=q,document=file",
+            remedy="read another layout with a mapping, such as "
+            + spell_option("--map", {"query": "q", "document": "file"}, place.partition(": ")[0]),
         )
     try:
         case = GoldenCase.model_validate(fields)

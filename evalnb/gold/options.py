@@ -12,6 +12,22 @@ from evalnb.gold.cases import Split
 from evalnb.limits import GRADE_RANGE
 from evalnb.wording import shown
 
+_IN_MEMORY = frozenset({"DataFrame", "dict", "list"})
+
+
+def spell_option(flag: str, pairs: Mapping[str, Any], where: str) -> str:
+    """Spell an option as the command line and Python have it; what is no file needs no flag.
+
+    >>> spell_option("--map", {"query": "q"}, "a.csv")
+    "--map query=q, or mapping={'query': 'q'} in Python"
+    """
+    argument = "mapping" if flag == "--map" else flag.removeprefix("--")
+    python = f"{argument}={pairs!r}"
+    if where in _IN_MEMORY:
+        return python
+    typed = ",".join(f"{key}={value}" for key, value in pairs.items())
+    return f"{flag} {typed}, or {python} in Python"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:

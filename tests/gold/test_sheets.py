@@ -87,7 +87,7 @@ CELLS: dict[str, tuple[bytes, str]] = {
     "stray": (workbook(HEADER, ["q", "x", 1, None, "!"]), "the cell E2 stands under no column"),
     "unknown column": (
         workbook(["query", "Answer"], ["q", "x"]),
-        "'Answer' (did you mean 'content",
+        "unknown column 'Answer'; the first row",
     ),
     "no query": (workbook(HEADER, ["q", "x", 1], [None, "y", 1]), "A3: a row with expected, grade"),
 }
@@ -151,8 +151,20 @@ def test_the_first_visible_sheet_is_read_and_the_others_are_named() -> None:
     assert ids(read(data, sheet="Old")) == ["old"]
     with pytest.raises(NotFoundError, match=r"no sheet 'Odl'; did you mean 'Old'.*Old, Q, Notes"):
         read(data, sheet="Odl")
-    with pytest.raises(GoldError, match="the sheet 'Notes' is empty"):
+    with pytest.raises(GoldError, match=r"the sheet 'Notes' is empty .*another one: 'Old', 'Q'"):
         read(data, sheet="Notes")
+
+
+def test_an_error_names_the_other_sheets() -> None:
+    def change(book: Any) -> None:
+        book.create_sheet("Cover", 0).append(["Our", "questions"])
+        book.create_sheet("Empty").append(HEADER)
+
+    data = workbook(HEADER, ["q", "x", 1], change=change)
+    with pytest.raises(GoldError, match=r"no column 'query'.*--sheet NAME.*: 'Q', 'Empty'\)"):
+        read(data)
+    with pytest.raises(GoldError, match=r"no rows under the header.*another one: 'Cover', 'Q'\)"):
+        read(data, sheet="Empty")
 
 
 def test_a_forbidden_tick_box() -> None:

@@ -97,6 +97,21 @@ def test_several_ids_stand_apart_by_line_breaks() -> None:
     assert parsed.cases[0].document_relevance == {"a": 2, "b": 2, "c": 2}
 
 
+def test_ids_that_look_like_several_are_noted() -> None:
+    rows = 'query,expected,forbidden\nq,"d1, d2","d3,d4"\nr,"Smith, J. 2020.pdf",d5\n'
+    parsed = csv(rows)
+    assert parsed.cases[0].expected.document_ids == ("d1, d2",)
+    assert parsed.notes == (
+        "read as one id each, though they hold a comma: 2 ('d1, d2', 'd3,d4'); several ids stand "
+        "apart by line breaks",
+    )
+
+
+def test_a_tag_may_hold_a_comma() -> None:
+    (case,) = csv('query,tags\nq,"city=Ankara, Turkey;x=1"\n').cases
+    assert case.tags == {"city": "Ankara, Turkey", "x": "1"}
+
+
 def test_rows_of_one_query_are_one_case() -> None:
     parsed = csv(
         "query,expected,grade,forbidden,split,family,tags,language,intent,description\n"
@@ -176,6 +191,8 @@ HEADERS = {
     "query,docid,rating\n": "'docid' (did you mean 'expected'?), 'rating' (did you mean 'grade'?)",
     "query,docid\n": "--map expected=docid",
     "qurey,expected\n": "no column 'query'; unknown column 'qurey' (did you mean 'query'?)",
+    "Question,Answer\n": "--map query=Question, or mapping={'query': 'Question'} in Python; what",
+    "question,cevap\n": "An answer in words of its own is no phrase to be found: quote a document",
     "soru,expected\n": "'soru' (did you mean 'query'?)",
     "how do I pay?,billing.md\n": "the first row names the columns, and found there: how do I pay?",
     "query,expected,colour\n": "unknown column 'colour'; the first row",
@@ -219,6 +236,7 @@ ROWS = {
     "query,expected,split\nq,a,dev\n": ("q.csv:2", "split: expected 'development' or 'test'"),
     "query,expected,family\nq,a,f\nq,b,g\n": ("q.csv:3", "family is 'g' here and 'f' in row 2"),
     "query,expected,tags\nq,a,x=1;x=2\n": ("q.csv:2", "tag 'x' stands twice"),
+    'query,expected,tags\nq,a,"x=1, y=2"\n': ("q.csv:2", "found 'x=1, y=2'; tags are written key="),
     "query,expected,tags\nq,a,red\n": ("q.csv:2", "found 'red'; tags are written key=value"),
     "query,expected,grade,forbidden\nq,a,2,yes\n": ("q.csv:2", "forbidden but graded 2"),
     "query,expected,forbidden\nq,a,\nq,,a\n": ("q.csv:2", "'a' is both expected and forbidden"),
@@ -339,6 +357,17 @@ def test_a_cell_of_a_frame_is_refused(column: str, cell: Any, finding: str) -> N
     with pytest.raises(GoldError) as caught:
         frame(query=["q"], **{column: [cell]}, **others)
     assert finding in str(caught.value)
+
+
+def test_a_frame_is_told_what_python_has() -> None:
+    for columns, remedy in (
+        ({"question": ["a"]}, "mapping={'query': 'question'}"),
+        ({"query": ["a"], "expected": ["x"], "grade": ["high"]}, "grades={'0.5': 1, '1': 2}"),
+    ):
+        with pytest.raises(GoldError) as caught:
+            frame(**columns)
+        assert remedy in str(caught.value)
+        assert "--" not in str(caught.value)
 
 
 def test_a_frame_without_our_columns_says_so() -> None:

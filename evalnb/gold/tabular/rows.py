@@ -9,9 +9,12 @@ from typing import Any
 
 from evalnb.errors import GoldError
 from evalnb.gold.cases import GoldCase, Parsed, Split, imported_case
+from evalnb.gold.options import spell_option
 from evalnb.gold.tabular.table import NO, YES, Row, Table, find_columns, named_rows
-from evalnb.wording import shown
+from evalnb.wording import listed, shown
 
+_SEVERAL = re.compile(r"[^\s,]+(,\s*[^\s,]+)+")
+_NEXT_TAG = re.compile(r",\s*[^\s,=]+\s*=")
 _SINGLE = ("split", "family", "tags", "language", "intent", "description")
 
 
@@ -112,7 +115,7 @@ class _Question:
         tags: dict[str, str] = {}
         for part in filter(None, (part.strip() for part in re.split(r"[;\n]", text))):
             key, equals, value = (piece.strip() for piece in part.partition("="))
-            if not equals or not key or key in tags:
+            if not equals or not key or key in tags or _NEXT_TAG.search(value):
                 problem = f"tag {key!r} stands twice" if key in tags else f"found {shown(part)}"
                 row.refuse(
                     "tags",
@@ -151,6 +154,8 @@ def parse_table(
         # Only ids can be graded, so documents that stand beside grades alone are ids.
         positions["expected"] = positions.pop("document")
         notes += ("the graded column 'document' was read as document ids",)
+    map_grades = spell_option("--grades", {"0.5": 1, "1": 2}, table.name)
+    remedy = f"correct it, or map each value to a grade: {map_grades}"
     questions: dict[str, _Question] = {}
     for row in named_rows(table, positions):
         if not (query := row["query"]):
@@ -159,19 +164,21 @@ def parse_table(
                 f"a row with {', '.join(filter(row.texts.get, row.texts))} but without a query",
                 remedy="repeat the query in every row of its judgements",
             )
-        questions.setdefault(query, _Question(row)).add(row, _grade(row, grades))
+        questions.setdefault(query, _Question(row)).add(row, _grade(row, grades, remedy))
     if not questions:
         raise GoldError(
-            "there are no rows under the header", where=table.name, remedy="one judgement a row"
+            "there are no rows under the header",
+            where=table.name,
+            remedy=". ".join(filter(None, ("one judgement a row", table.elsewhere))),
         )
     cases = tuple(found.case(at, split) for at, found in enumerate(questions.values(), 1))
     return Parsed(cases, (*table.notes, *notes, *_notes(questions.values())))
 
 
-def _grade(row: Row, grades: Mapping[str, int] | None) -> int | None:
+def _grade(row: Row, grades: Mapping[str, int] | None, remedy: str) -> int | None:
     text = row["grade"]
     if not text or grades is None:
-        return row.grade(remedy="correct it, or map each value to a grade: --grades 0.5=1,1=2")
+        return row.grade(remedy=remedy)
     if text not in grades:
         row.refuse(
             "grade",
@@ -188,6 +195,12 @@ def _notes(questions: Iterable[_Question]) -> Iterator[str]:
         yield f"repeated judgements merged: {repeated}"
     if bare := sum(not (found.graded or found.content or found.forbidden) for found in asked):
         yield f"questions without judgements: {bare}"
+    ids = dict.fromkeys(key for found in asked for key in (*found.graded, *found.forbidden))
+    if several := [repr(key) for key in ids if _SEVERAL.fullmatch(key)]:
+        yield (
+            f"read as one id each, though they hold a comma: {len(several)} ({listed(several)}); "
+            "several ids stand apart by line breaks"
+        )
 
 
 def _lines(text: str) -> list[str]:

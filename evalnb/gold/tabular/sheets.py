@@ -55,9 +55,14 @@ def read_sheet(data: bytes, *, name: str, sheet: str | None = None) -> Table:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about extensions and styles, which are not read
             book = openpyxl.load_workbook(io.BytesIO(data), read_only=True)
-            chosen, notes = _choose(book.worksheets, name, sheet)
+            chosen = _choose(book.worksheets, name, sheet)
+            others = ", ".join(repr(other.title) for other in book.worksheets if other != chosen)
             chosen.reset_dimensions()  # what a file says of its own size need not be so
-            header_row, header = _header(chosen, name)
+            header_row, header = _header(chosen)
+            if not header:
+                raise GoldError(
+                    f"the sheet {chosen.title!r} is empty", where=name, remedy=_elsewhere(others)
+                )
             rows = list(_rows(chosen, header_row, len(header), name))
             merged = _merged_ranges(data, chosen)
     except (BadInputError, MemoryError):
@@ -75,7 +80,8 @@ def read_sheet(data: bytes, *, name: str, sheet: str | None = None) -> Table:
         rows=rows,
         text=_cell_text,
         place=lambda number, position: f"{title} {_coordinate(number, position)}",
-        notes=notes,
+        notes=[f"sheet {chosen.title!r} was read, not {others}"] if others and not sheet else [],
+        elsewhere=_elsewhere(others) or "",
     )
 
 
@@ -96,33 +102,36 @@ def _check_archive(data: bytes, name: str) -> None:
     check_limit("unpacked bytes of the workbook", size, UNPACKED_BYTES, argument="", where=name)
 
 
-def _choose(sheets: Sequence[Any], name: str, wanted: str | None) -> tuple[Any, tuple[str, ...]]:
-    visible = [sheet for sheet in sheets if sheet.sheet_state == "visible"]
-    titles = [sheet.title for sheet in sheets]
+def _elsewhere(others: str) -> str | None:
+    hint = "--sheet NAME, or sheet=NAME in Python, reads another one"
+    return f"{hint}: {others}" if others else None
+
+
+def _choose(sheets: Sequence[Any], name: str, wanted: str | None) -> Any:
     if wanted is not None:
+        titles = [sheet.title for sheet in sheets]
         if wanted not in titles:
             raise NotFoundError(
                 f"no sheet {wanted!r}{near_names(wanted, titles)}",
                 where=name,
                 remedy=f"sheets there are: {', '.join(titles)}",
             )
-        return sheets[titles.index(wanted)], ()
-    if not visible:
-        raise GoldError("the workbook has no visible sheet", where=name)
-    others = [title for title in titles if title != visible[0].title]
-    note = f"sheet {visible[0].title!r} was read, not {', '.join(map(repr, others))}"
-    return visible[0], (note,) if others else ()
+        return sheets[titles.index(wanted)]
+    for sheet in sheets:
+        if sheet.sheet_state == "visible":
+            return sheet
+    raise GoldError("the workbook has no visible sheet", where=name)
 
 
-def _header(sheet: Any, name: str) -> tuple[int, list[Any]]:
-    """Find the first row that holds anything, without its empty end."""
+def _header(sheet: Any) -> tuple[int, list[Any]]:
+    """Find the first row that holds anything, without its empty end; no cells if none does."""
     for number, cells in enumerate(sheet.iter_rows(), 1):
         if number > MAX_ROWS:
             break
         filled = [position for position, cell in enumerate(cells) if not _is_empty(cell)]
         if filled:
             return number, list(cells[: filled[-1] + 1])
-    raise GoldError(f"the sheet {sheet.title!r} is empty", where=name)
+    return 0, []
 
 
 def _rows(

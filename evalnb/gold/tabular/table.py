@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from evalnb.errors import GoldError
 from evalnb.gold.golden import checked_mapping
+from evalnb.gold.options import spell_option
 from evalnb.wording import shown
 
 COLUMNS = (
@@ -33,7 +34,7 @@ _ELSEWHERE = {
     "expected": "id docid doc_id docno doc document_id expected_id expected_ids target url path "
     "source answer_id corpus-id",
     "document": "file filename file_name title",
-    "content": "answer phrase quote contains expected_text passage reference cevap",
+    "content": "phrase quote contains expected_text passage reference",
     "grade": "rating relevance rel score label judgement judgment",
     "split": "set fold",
     "family": "family_key group",
@@ -41,6 +42,7 @@ _ELSEWHERE = {
     "language": "lang",
     "description": "note notes comment",
 }
+_ANSWERS = frozenset({"answer", "answers", "expected_answer", "ground_truth", "response", "cevap"})
 YES, NO = frozenset({"yes", "true", "x", "1"}), frozenset({"no", "false", "0"})
 _GRADE = re.compile(r"[+-]?[0-9]{1,9}")
 _NEAR = {theirs: ours for ours, names in _ELSEWHERE.items() for theirs in names.split()}
@@ -64,6 +66,8 @@ class Table:
         Names a cell by row number and column position, or a row without one.
     notes
         What a reader ought to know; complete when the rows have been read.
+    elsewhere
+        Where else to look if this is not the table that was meant.
     """
 
     name: str
@@ -73,6 +77,7 @@ class Table:
     text: Callable[[object, str], str]
     place: Callable[[int, int | None], str]
     notes: Sequence[str] = ()
+    elsewhere: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,19 +210,40 @@ def _wrong_header(
                 for name in unread
             )
         )
-    pairs = ",".join(f"{ours}={theirs}" for theirs, ours in suggested.items())
+    pairs = {ours: theirs for theirs, ours in suggested.items()}
+    example = spell_option("--map", pairs or {"query": "question", "expected": "docid"}, table.name)
+    hints = [
+        f"columns that are read: {', '.join(columns)}",
+        f"Rename the column, or pass a mapping such as {example}; what it does not name is left "
+        "out",
+    ]
+    if any(map(_is_answer, unread)):
+        hints.append(
+            "An answer in words of its own is no phrase to be found: quote a document under "
+            "'content', or name it under 'expected'"
+        )
+    if table.elsewhere:
+        hints.append(table.elsewhere)
     return GoldError(
         f"{'; '.join(findings)}; the first row names the columns, and found there: "
         f"{', '.join(filter(None, names)) or 'nothing'}",
         where=table.place(table.header_row, None),
-        remedy=f"columns that are read: {', '.join(columns)}. Rename the column, or pass a mapping "
-        f"such as --map {pairs or 'query=question,expected=docid'}; what it does not name is left "
-        "out",
+        remedy=". ".join(hints),
     )
 
 
+def _folded(name: str) -> str:
+    return name.casefold().replace(" ", "_")
+
+
+def _is_answer(name: str) -> bool:
+    return _folded(name) in _ANSWERS
+
+
 def _near_column(name: str, columns: Sequence[str]) -> str | None:
-    folded = name.casefold().replace(" ", "_")
+    if _is_answer(name):
+        return None
+    folded = _folded(name)
     known = {theirs: ours for theirs, ours in _NEAR.items() if ours in columns}
     near = difflib.get_close_matches(folded, [*columns, *known], n=1, cutoff=0.75)
     return known.get(near[0], near[0]) if near else None
