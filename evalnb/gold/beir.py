@@ -8,50 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from evalnb.errors import BadInputError, GoldError, NotFoundError
-from evalnb.files import open_bounded, read_bounded, write_folder
+from evalnb.files import open_bounded, write_folder
 from evalnb.gold.cases import GoldCase, GoldDataset, Parsed, Split
+from evalnb.gold.layouts import BEIR_HEADER, parse_beir_qrels
 from evalnb.gold.options import Options
-from evalnb.gold.trec import Qrels, Topics, parse_qrels, qrels_to_gold
+from evalnb.gold.trec import Topics, qrels_to_gold
 from evalnb.limits import CASES_BYTES, MIB
 from evalnb.strict_json import parse_strict
 from evalnb.wording import listed, shown
 
-HEADER = b"query-id\tcorpus-id\tscore"
 CORPUS_BYTES = 1024 * MIB  # a larger corpus is not checked: that would take minutes
 _SPLITS: dict[str, Split] = {"test": "test"}  # train and dev are both for development
 _NAMES: dict[Split, str] = {"development": "dev", "test": "test"}
-
-
-def is_beir_qrels(path: Path) -> bool:
-    """Whether a file begins with the header of BEIR's judgements."""
-    with path.open("rb") as file:
-        return file.readline(200).removeprefix(b"\xef\xbb\xbf").strip().lower() == HEADER
-
-
-def parse_beir_qrels(path: Path) -> Qrels:
-    """Read judgements of three columns under a header.
-
-    Raises
-    ------
-    GoldError
-        As :func:`~evalnb.gold.trec.parse_qrels`, naming file and line.
-    """
-    data = read_bounded(path, bound=CORPUS_BYTES, what="judgements")
-    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    for number, line in enumerate(lines, 1):
-        fields = line.rstrip(b"\r").split(b"\t")
-        if number == 1 and line.strip().lower() == HEADER:
-            lines[0] = b"#"  # a comment: the rows keep their numbers
-        elif len(fields) == 3 and not line.startswith(b"#"):
-            lines[number - 1] = b"\t".join((fields[0], b"0", *fields[1:]))
-        elif line.strip():
-            raise GoldError(
-                f"found {shown(line.decode(errors='replace'))}, expected a query id without # "
-                "before it, a document id and a grade",
-                where=f"{path}:{number}",
-                remedy="columns stand apart by single tabs",
-            )
-    return parse_qrels(b"\n".join(lines), name=str(path))
 
 
 def parse_beir_queries(path: Path) -> Topics:
@@ -170,5 +138,5 @@ def write_beir_dir(dataset: GoldDataset, path: Path) -> None:
             for key, grade in case.document_grades().items()
         ]
         if rows:
-            files[f"qrels/{name}.tsv"] = HEADER + b"\n" + "\n".join(rows).encode() + b"\n"
+            files[f"qrels/{name}.tsv"] = "\n".join((BEIR_HEADER, *rows)).encode() + b"\n"
     write_folder(path, files)

@@ -13,29 +13,22 @@ import jiter
 
 from evalnb.errors import BadInputError, GoldError
 from evalnb.files import decode_text, read_bounded
-from evalnb.gold.beir import (
-    is_beir_qrels,
-    load_beir_dir,
-    parse_beir_qrels,
-    parse_beir_queries,
-)
+from evalnb.gold.beir import load_beir_dir, parse_beir_queries
 from evalnb.gold.cases import GoldDataset, Parsed, Split
 from evalnb.gold.dataset import CASES, MANIFEST, load_gold_dir
 from evalnb.gold.golden import parse_golden
+from evalnb.gold.layouts import HEAD_BYTES, is_beir, is_ltr, parse_ltr
 from evalnb.gold.llamaindex import parse_rag_dataset
-from evalnb.gold.ltr import parse_ltr
 from evalnb.gold.nested import read_qrels
 from evalnb.gold.options import Options
 from evalnb.gold.squad import parse_squad
 from evalnb.gold.tabular.rows import parse_table
 from evalnb.gold.tabular.table import Table
 from evalnb.gold.trec import Qrels, Topics, parse_topics, qrels_to_gold
-from evalnb.limits import CASES_BYTES, MIB
+from evalnb.limits import CASES_BYTES
 from evalnb.strict_json import parse_strict
 
 QUEPID = {"query": "query", "expected": "docid", "grade": "rating"}
-_HEAD = MIB  # of a text file, in which its first row stands, below comments
-_LTR_ROW = re.compile(rb"^[^\s#]\S*[ \t]+qid:\S", re.M)
 _INSTEAD = {
     ".xls": "save it as .xlsx or .csv",
     ".ods": "save it as .xlsx or .csv",
@@ -69,12 +62,12 @@ def find_format(path: Path, options: Options) -> str:
     if ending == ".json":
         return _find_json_format(path)
     with path.open("rb") as file:
-        head = file.read(_HEAD).removeprefix(b"\xef\xbb\xbf")
-    if ending in {".csv", ".tsv"} and not is_beir_qrels(path):
+        head = file.read(HEAD_BYTES).removeprefix(b"\xef\xbb\xbf")
+    if ending in {".csv", ".tsv"} and not is_beir(head):
         names = re.split(rb'[,;\t"\s]+', head.lstrip().partition(b"\n")[0].strip().lower())
         is_quepid = {name for name in names if name} == {b"query", b"docid", b"rating"}
         return "quepid" if is_quepid and options.mapping is None else "csv"
-    return "ltr" if _LTR_ROW.search(head) else "qrels"
+    return "ltr" if is_ltr(head) else "qrels"
 
 
 def _find_json_format(path: Path) -> str:
@@ -155,8 +148,6 @@ def parse_rows(table: Table, options: Options) -> Parsed:
 
 
 def _read_qrels(path: Path, options: Options) -> Parsed:
-    if is_beir_qrels(path):
-        return _judged(parse_beir_qrels(path), None, options)
     return _judged(read_qrels(path, encoding=options.encoding), None, options)
 
 

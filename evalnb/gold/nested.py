@@ -15,6 +15,7 @@ from numbers import Real
 from typing import Any
 
 from evalnb.errors import GoldError
+from evalnb.gold.layouts import is_beir, is_ltr, parse_beir_qrels, parse_ltr
 from evalnb.gold.trec import Qrels, Run, parse_qrels, parse_run
 from evalnb.gold.trec_rows import UNPACKED_BYTES, Source, read_source
 from evalnb.limits import GRADE_RANGE, check_limit
@@ -26,7 +27,7 @@ _COLUMNS = ["q_id", "doc_id", "score"]
 
 
 def read_qrels(source: Source, *, name: str | None = None, encoding: str = "utf-8") -> Qrels:
-    """Read judgements from a TREC file or one of ranx, which its first bytes tell.
+    """Read judgements of TREC, BEIR, learning to rank or ranx; the file tells which.
 
     Raises
     ------
@@ -36,6 +37,10 @@ def read_qrels(source: Source, *, name: str | None = None, encoding: str = "utf-
         If there is no such file.
     """
     data, where = read_source(source, name)
+    if is_beir(data):
+        return parse_beir_qrels(data, name=where, encoding=encoding)
+    if is_ltr(data):
+        return parse_ltr(data, name=where, encoding=encoding)[0]
     found = _read_nested(data, where)
     if found is None:
         return parse_qrels(data, name=where, encoding=encoding)

@@ -56,6 +56,13 @@ def test_other_bytes_are_read_as_trec() -> None:
     assert read_qrels(b"q1 0 d1 1\n", encoding="ascii").grades == {"q1": {"d1": 1}}
 
 
+def test_judgements_of_other_layouts_are_recognised() -> None:
+    beir = b"\xef\xbb\xbfquery-id\tcorpus-id\tscore\r\nq1\td1\t2\r\n"
+    assert read_qrels(beir).grades == {"q1": {"d1": 2}}
+    ltr = b"# qid:1: boots\n4 qid:1 # 75\n"
+    assert read_qrels(ltr).grades == {"1": {"75": 4}}
+
+
 REFUSED = {
     b'{"q1": {"d1": 1}, "q1": {"d2": 1}}': 'x:1: the key "q1" stands twice in one object',
     b'{"q1": {"d1": 1, "d1": 1}}': 'the key "d1" stands twice',

@@ -1,4 +1,4 @@
-"""Judgement files of learning to rank: every row counts, and says where it stands."""
+"""Rows of other layouts: every one counts, and says where it stands."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from evalnb.errors import GoldError
+from evalnb.gold.layouts import parse_ltr
 from evalnb.gold.loading import load_gold
-from evalnb.gold.ltr import parse_ltr
 
 R29 = "# qid:1: mountain boots\n#\n4 qid:1 # 7501\n3 qid:1 # 7502\n"
 
