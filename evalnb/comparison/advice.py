@@ -155,7 +155,7 @@ class _Legs:
             found = compare_frames(pair, baseline=baseline, measures=[self.measure])
         except BadInputError:
             return None
-        row: dict[str, Any] = dict(found.frame.iloc[0])
+        row: dict[str, Any] = dict(found.frame.iloc[0]) | {"note": "", "mde": None}
         return row if row["n"] else None
 
     def is_workspace(self, system: str) -> bool:
@@ -246,13 +246,16 @@ def _unstable(report: EvaluationReport, legs: _Legs) -> Iterator[Advice]:
 
 def _leaks(scores: pd.DataFrame) -> Iterator[Advice]:
     leaked = scores[(scores["measure"] == "ForbiddenLeakage") & (scores["value"] > 0)]
-    for variant, rows in leaked.groupby("variant", sort=False):
-        cases = list(dict.fromkeys(rows["case_id"]))
-        yield Advice(
-            "EV006",
-            f"Keep what is forbidden out of {variant} before anything else.",
-            f"forbidden ids came back in {len(cases)} cases: {listed(cases, most=5)}",
-        )
+    if leaked.empty:
+        return
+    by_variant = leaked.groupby("variant", sort=False)["case_id"].nunique()
+    counts = ", ".join(f"{variant} in {n}" for variant, n in by_variant.items())
+    cases = list(dict.fromkeys(leaked["case_id"]))
+    yield Advice(
+        "EV006",
+        "Keep what is forbidden out before anything else.",
+        f"cases in which forbidden ids came back: {counts} ({listed(cases, most=5)})",
+    )
 
 
 def _chunkings(report: EvaluationReport) -> Iterator[Advice]:

@@ -20,6 +20,7 @@ from evalnb.show.tables import label_measures, row_list
 if TYPE_CHECKING:
     import pandas as pd
 
+    from evalnb.comparison.advice import Advice
     from evalnb.comparison.paired import ComparisonRecord
 
 MAX_CASES = 1_024
@@ -57,6 +58,13 @@ class Reading:
         return compare_frames(
             self.scores, baseline=self.baseline, measures=self.measures, resolution=resolution
         )
+
+    @cached_property
+    def advice(self) -> tuple[Advice, ...]:
+        """What the figures ask for."""
+        from evalnb.comparison.advice import advise
+
+        return advise(self.report) if self.report.results else ()
 
     @cached_property
     def means(self) -> pd.DataFrame:

@@ -22,6 +22,7 @@ from evalnb.show.comparisons import (
     differences_of,
     verdict_words,
 )
+from evalnb.show.decisions import LEGEND, decisions_table, decisions_text
 from evalnb.show.display import (
     CUT_NOTE,
     ROWS_CHARTED,
@@ -57,6 +58,7 @@ __all__ = [
     "changes",
     "comparison_html",
     "comparison_sections",
+    "decisions",
     "differences",
     "latency",
     "means",
@@ -71,6 +73,7 @@ __all__ = [
 ]
 
 _NO_SLICES = "No case names an intent, a language or a tag."
+_NO_DECISION = "These variants leave nothing to decide between legs or rerankers."
 _NO_USAGE = "Neither times nor usage were recorded."
 
 
@@ -82,11 +85,13 @@ def title(reading: Reading) -> str:
 
 def all_sections(reading: Reading) -> list[Display]:
     """Return every section in reading order; the opening first."""
+    asked = [decisions(reading)] if reading.advice else []
     compared = [differences(reading)] if reading.comparison is not None else []
     optional = [part for part in (slices(reading), latency(reading)) if not part.data.empty]
     return [
         opening(reading),
         verdicts(reading),
+        *asked,
         means(reading),
         *compared,
         changes(reading),
@@ -141,6 +146,25 @@ def verdicts(reading: Reading) -> Display:
         text="\n".join([*lines, *(f"{'! ' * n.alarm}{n.text}" for n in notices)]),
         html=(words or f"<p>{text_html(lines[0])}</p>")
         + (f'<ul class="notices">{"".join(items)}</ul>' if items else ""),
+    )
+
+
+def decisions(reading: Reading) -> Display:
+    """Show what the figures ask for, question by question."""
+    import pandas as pd
+
+    table = decisions_table(reading.advice)
+    legend = f'<p class="quiet">{text_html(LEGEND)}</p>'
+    return Display(
+        key="decisions",
+        title="Decisions",
+        question="What should be done?",
+        data=pd.DataFrame(
+            [[cell.text for cell in row] for row in table.rows],
+            columns=[column.header for column in table.columns],
+        ),
+        text=decisions_text(reading.advice) or _NO_DECISION,
+        html=table_html(table) + legend if table.rows else f"<p>{_NO_DECISION}</p>",
     )
 
 

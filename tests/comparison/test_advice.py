@@ -12,6 +12,8 @@ import pytest
 import evalnb as ev
 from evalnb.comparison.advice import QUESTIONS, Advice, advise
 from evalnb.gold.cases import GoldCase, dataset_from_cases
+from evalnb.show import sections
+from evalnb.show.reading import reading_of
 from evalnb.workspace.system import Workspace, open_workspace
 
 N = 12
@@ -132,7 +134,8 @@ def test_ev006_a_leak_is_named() -> None:
     labels = {"expected": {"document_ids": ["a"]}, "forbidden": {"document_ids": ["secret"]}}
     report = ev.evaluate(gold(**labels), {"open": lambda query: ["a", "secret"]})
     (found,) = advice(report, "EV006")
-    assert found.evidence == "forbidden ids came back in 12 cases: c0, c1, c2, c3, c4 and 7 more"
+    told = "cases in which forbidden ids came back: open in 12 (c0, c1, c2, c3, c4 and 7 more)"
+    assert found.evidence == told
 
 
 def test_ev007_units_of_two_chunkings_are_not_counted_together(tmp_path: Path) -> None:
@@ -154,3 +157,18 @@ def test_ev008_a_handful_of_cases_shows_nothing() -> None:
     (found,) = advice(ev.evaluate(gold(5), at(1)), "EV008")
     assert "5 cases in 5 families" in found.evidence
     assert not advice(ev.evaluate(gold(), at(1)), "EV008")
+
+
+def test_every_code_is_documented(project_dir: Path) -> None:
+    rows = (project_dir / "docs" / "advice.md").read_text().splitlines()
+    documented = dict(row.split(" | ")[:2] for row in rows if row.startswith("| EV"))
+    assert {code.removeprefix("| "): q for code, q in documented.items()} == QUESTIONS
+
+
+def test_the_table_stands_in_a_report(tmp_path: Path) -> None:
+    report = reranked(lambda query, hits: [float(h.rank == 2) for h in hits])
+    shown = sections.decisions(reading_of(report.record, baseline="hybrid"))
+    assert list(shown.frame()["code"]) == ["EV001"]
+    assert "EV001  Rerank? Turn the reranker on: hybrid_rerank is better" in str(shown)
+    page = report.to_html(tmp_path / "r.html", baseline="hybrid").read_text()
+    assert "Turn the reranker on: hybrid_rerank is better than hybrid." in page
