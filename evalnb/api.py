@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,14 +10,12 @@ from evalnb.errors import BadInputError
 from evalnb.gold.cases import GoldDataset
 from evalnb.gold.loading import load_gold
 from evalnb.limits import Limits
-from evalnb.search.system import SearchSystem
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from evalnb.comparison.paired import ComparisonRecord
     from evalnb.evaluation.report import EvaluationReport
-    from evalnb.evaluation.request import Variant
     from evalnb.systems.composed import ComposedSystem
     from evalnb.systems.function import FunctionSystem
     from evalnb.workspace.system import Workspace
@@ -39,7 +36,7 @@ __all__ = [
 ]
 
 Searcher = Any
-"""A function, a search system, the path of a run file, or one of these with its overrides."""
+"""A function, a search system, the path of a run or TOML file, or one of these with overrides."""
 
 
 class Report:
@@ -175,9 +172,10 @@ def evaluate(
     gold
         A gold set, or anything that :func:`load_gold` reads.
     systems
-        Systems by variant name: functions, search systems, paths of TREC run files, or a pair
-        (system, overrides) such as ``(workspace, {"hints": {"lexical_operator": "phrase"}})``. One
-        function alone is a variant of its own name.
+        Systems by variant name: functions, search systems, paths of TREC run files or of TOML
+        files that describe a system, or a pair (system, overrides) such as
+        ``(workspace, {"hints": {"lexical_operator": "phrase"}})``. One function alone is a variant
+        of its own name.
     limit
         Hits per search, where neither the case nor the variant says otherwise.
     measures
@@ -206,14 +204,15 @@ def evaluate(
     from evalnb.evaluation.progress import progress_bar
     from evalnb.evaluation.request import EvaluationRequest
     from evalnb.evaluation.runner import run_evaluation
+    from evalnb.wiring import explained, named_variants
 
     if isinstance(prices, str | Path):
         known = load_prices(Path(prices))
     else:
         known = parse_prices(prices or {}, where="prices")
     dataset = gold if isinstance(gold, GoldDataset) else load_gold(gold)
-    found, variants = _variants(systems)
-    with _explained():
+    found, variants = named_variants(systems)
+    with explained():
         request = EvaluationRequest(
             split=split,
             variants=variants,
@@ -311,7 +310,7 @@ def score(
 def fused(
     channels: Mapping[str, Searcher],
     *,
-    rerank: Callable[..., Any] | None = None,
+    rerank: Callable[..., Any] | Mapping[str, Any] | str | None = None,
     k: int = 60,
     weights: Mapping[str, float] | None = None,
     candidates: int = 100,
@@ -323,22 +322,18 @@ def fused(
     Parameters
     ----------
     channels
-        Functions or search systems by channel name.
+        Functions, search systems or their files, by channel name.
     rerank
-        A function of the query and the fused hits that returns their scores or a new order.
+        A function of the query and the fused hits that returns their scores or a new order;
+        ``"maxsim"`` or ``"onnx:DIR"``; or a chat model, ``{"url": ..., "model": ...}``.
     k, weights
         Of the fusion: a channel's hit at rank r adds weight / (k + r).
     candidates
         How many hits each channel is asked for, at least the limit.
     """
-    from evalnb.systems.composed import ComposedSystem
+    from evalnb import wiring
 
-    if not isinstance(channels, Mapping):
-        raise BadInputError(
-            f"channels is a {type(channels).__name__}, and channels need names",
-            remedy='pass {"keyword": function, "semantic": function}',
-        )
-    return ComposedSystem(channels, rerank=rerank, k=k, weights=weights, candidates=candidates)
+    return wiring.fused(channels, rerank=rerank, k=k, weights=weights, candidates=candidates)
 
 
 def system(
@@ -368,9 +363,9 @@ def open_workspace(
     NotFoundError
         If there is none; ``evalnb ingest PATH --workspace DIR`` makes one.
     """
-    from evalnb.workspace.system import open_workspace as open_directory
+    from evalnb import wiring
 
-    return open_directory(Path(directory), rerankers=rerankers)
+    return wiring.open_workspace(Path(directory), rerankers=rerankers)
 
 
 def load_report(path: str | Path) -> Report:
@@ -396,57 +391,3 @@ def _names(measures: Sequence[str] | None) -> tuple[str, ...] | None:
     if measures is None:
         return None
     return (measures,) if isinstance(measures, str) else tuple(measures)
-
-
-@contextmanager
-def _explained(who: str = "") -> Iterator[None]:
-    """Turn a record's refusal into one sentence."""
-    from pydantic import ValidationError
-
-    from evalnb.strict_json import describe_validation_error
-
-    try:
-        yield
-    except ValidationError as error:
-        raise BadInputError(describe_validation_error(error), where=who or None) from None
-
-
-def _variants(
-    systems: Mapping[str, Searcher] | Searcher,
-) -> tuple[dict[str, SearchSystem], tuple[Variant, ...]]:
-    from evalnb.evaluation.request import Variant
-    from evalnb.search.request import Overrides
-
-    if not isinstance(systems, Mapping):
-        if isinstance(systems, list | tuple | set):
-            raise BadInputError(
-                f"systems is a {type(systems).__name__}, and variants need names",
-                remedy='pass {"name": function, "other name": function}',
-            )
-        systems = {getattr(systems, "__name__", type(systems).__name__): systems}
-    if not systems:
-        raise BadInputError("no system is given", remedy='pass {"name": function}')
-    found: dict[str, SearchSystem] = {}
-    owners: dict[int, str] = {}
-    variants = []
-    for name, given in systems.items():
-        searcher, overrides = given if isinstance(given, tuple) else (given, {})
-        with _explained(f"variant {name!r}"):
-            chosen = Overrides.model_validate(overrides)
-            owner = owners.setdefault(id(searcher), str(name))
-            variants.append(Variant(name=name, system=owner, overrides=chosen))
-        if owner not in found:
-            found[owner] = as_system(searcher)
-    return found, tuple(variants)
-
-
-def as_system(searcher: Searcher) -> SearchSystem:
-    """Make a search system of a function, a run file's path or a system."""
-    if isinstance(searcher, str | Path):
-        from evalnb.systems.runs import RunFileSystem
-
-        return RunFileSystem(Path(searcher))
-    if all(hasattr(searcher, name) for name in ("capabilities", "check", "open")):
-        ready: SearchSystem = searcher
-        return ready
-    return system(searcher)

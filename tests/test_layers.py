@@ -22,12 +22,12 @@ LAYERS = (
     {"comparison"},
     {"show"},
     {"service"},
-    {"api", "__init__"},
+    {"api", "wiring", "__init__"},
     {"cli", "__main__"},
 )
 RANK = {name: rank for rank, row in enumerate(LAYERS) for name in row}
 DOORS = {"workspace", "systems"}  # what only the wiring may reach from above
-WIRING = {"service", "api", "__init__", "cli", "__main__"}
+WIRING = {"service", "api", "wiring", "__init__", "cli", "__main__"}
 
 HOMES = {
     "matplotlib": ("show.charts",),

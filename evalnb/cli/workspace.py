@@ -183,7 +183,7 @@ def search(
         str | None, typer.Option(help="Text index to read, such as text:lsa-256.")
     ] = None,
     reranker: Annotated[
-        str | None, typer.Option(help="For hybrid_rerank: maxsim or onnx:DIR.")
+        str | None, typer.Option(help="For hybrid_rerank: maxsim, onnx:DIR or a configured name.")
     ] = None,
     identifier: Annotated[
         list[str] | None, typer.Option(help="Exact identifier to put first; may be repeated.")
@@ -205,8 +205,8 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """Search a workspace once: rank, score, document and the text around the match."""
+    from evalnb.api import open_workspace
     from evalnb.search.system import SearchContext
-    from evalnb.workspace.system import open_workspace
 
     hints = {
         "lexical_operator": operator,

@@ -59,6 +59,7 @@ def aggregate(
         scores = [average(by_id[case_id], given) for case_id, given in per_case.items()]
         n_searches = sum(map(len, per_case.values()))
         note = _note(notes[key], n_searches) if key[1] not in MICRO else ""
+        note = "; ".join(filter(None, [note, _wavering(per_case.values())]))
         for name, members in _sliced(scores, slices):
             found.append(_row(key, name, members, note))
     return tuple(found)
@@ -100,6 +101,23 @@ def _note(reasons: Counter[str], n_searches: int) -> str:
     return "; ".join(
         reason if n == n_searches else f"{reason} in {n} of {n_searches} searches"
         for reason, n in sorted(reasons.items())
+    )
+
+
+def _wavering(cases: Iterable[list[ScoreRow]]) -> str:
+    """Say how far repetitions differ: in how many cases, and their means over the ok cases."""
+    ok = [rows for rows in cases if all(row.status == "ok" for row in rows)]
+    differing = sum(len({row.value for row in rows}) > 1 for rows in ok)
+    if not differing:
+        return ""
+    by_repetition: dict[int, list[float]] = defaultdict(list)
+    for rows in ok:
+        for repetition, row in enumerate(rows):
+            by_repetition[repetition].append(row.value or 0.0)
+    means = [fsum(values) / len(values) for values in by_repetition.values()]
+    return (
+        f"repetitions differ in {differing} of {len(ok)} cases, their means from "
+        f"{min(means):.3g} to {max(means):.3g}"
     )
 
 

@@ -6,7 +6,6 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
@@ -18,7 +17,7 @@ from evalnb.search.result import QueryResult, Usage
 from evalnb.search.system import Capabilities, SearchContext
 from evalnb.systems.connection import Connection, Pace
 from evalnb.systems.hits import parse_hits
-from evalnb.systems.settings import near_name, parse_settings, read_table
+from evalnb.systems.settings import near_name, parse_settings
 from evalnb.systems.transport import Transport, require
 
 if TYPE_CHECKING:
@@ -245,23 +244,6 @@ class HttpSession:
                 f"the JMESPath of {field} does not fit the answer: {' '.join(str(error).split())}",
                 where=self._settings.shown_url,
             ) from None
-
-
-def load_http_system(path: Path) -> HttpSystem:
-    """Read a service from the table ``http`` of a TOML file; its paths are relative to the file.
-
-    Raises
-    ------
-    NotFoundError
-        If there is no such file.
-    BadInputError
-        Naming the key that is wrong.
-    """
-    table = read_table(path, "http")
-    authority = table.get("ca_file")
-    if isinstance(authority, str):
-        table = table | {"ca_file": str(path.parent / authority)}
-    return http_system(table, where=f"{path}: http")
 
 
 def http_system(table: Mapping[str, Any], *, where: str = "http") -> HttpSystem:

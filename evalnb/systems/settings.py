@@ -34,20 +34,6 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise BadInputError(f"not TOML: {error}", where=str(path)) from None
 
 
-def read_table(path: Path, name: str) -> dict[str, Any]:
-    """Read one table of a TOML file.
-
-    Raises
-    ------
-    NotFoundError, BadInputError
-        As :func:`read_toml`; also if it has no such table.
-    """
-    table = read_toml(path).get(name)
-    if not isinstance(table, dict):
-        raise BadInputError(f"no table [{name}]", where=str(path))
-    return table
-
-
 def parse_settings(model: type[Settings], table: Mapping[str, Any], *, where: str) -> Settings:
     """Validate a table; a value that is refused is not shown, as it may be a secret.
 

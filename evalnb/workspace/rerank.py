@@ -125,8 +125,8 @@ class CrossEncoder:
 class FunctionReranker:
     """A function of the user's: ``rerank(query, texts)`` returns one number a text.
 
-    Of its attributes, ``version`` pins what it does, ``identity`` says what makes its scores, and
-    ``needs_network`` keeps it out of an offline request.
+    Of its attributes, ``version`` pins what it does, ``identity`` says what makes its scores,
+    ``needs_network`` keeps it out of an offline request, and ``check()`` refuses before any search.
     """
 
     def __init__(self, name: str, function: RerankFunction) -> None:
@@ -181,12 +181,16 @@ def find_reranker(name: str, given: Mapping[str, RerankFunction]) -> Reranker:
         If a model is not there, or its settings are not supported.
     """
     if name in given:
-        return FunctionReranker(name, given[name])
+        function = given[name]
+        if hasattr(function, "check"):
+            function.check()
+        return FunctionReranker(name, function)
     model = _model(name)
     if model is None:
         raise CapabilityError(
             f"there is no reranker {name!r}",
-            remedy=f"one of {', '.join([*given, RERANKER_NAMES])}",
+            remedy=f"one of {', '.join([*given, RERANKER_NAMES])}; a chat model is set with: "
+            f'evalnb config set rerankers.{name} \'{{"url": ..., "model": ...}}\'',
         )
     if name.startswith(FOLDER):
         return CrossEncoder(name, OnnxGraph(model))

@@ -33,6 +33,8 @@ class Settings(Record):
         How the next snapshot cuts documents, in characters.
     offline
         Whether an evaluation of this workspace may call network providers.
+    rerankers
+        Chat models that ``hints.reranker`` may name: their url, model, headers and the like.
     """
 
     format: Literal["evalnb-workspace@1"] = "evalnb-workspace@1"
@@ -44,6 +46,7 @@ class Settings(Record):
     chunk_size: Annotated[int, Field(ge=1, le=1_000_000)] = 1_200
     chunk_overlap: Annotated[int, Field(ge=0)] = 150
     offline: bool = False
+    rerankers: dict[str, dict[str, Any]] = {}
 
     @model_validator(mode="after")
     def _overlap_leaves_progress(self) -> Self:

@@ -25,7 +25,8 @@ from evalnb.search.request import Controls, Hints, QueryRequest
 from evalnb.search.system import SearchContext
 from evalnb.systems import transport
 from evalnb.systems.composed import ComposedSystem
-from evalnb.systems.http import http_system, load_http_system
+from evalnb.systems.http import http_system
+from evalnb.wiring import toml_system
 
 REQUEST = QueryRequest(query='red "boots" {limit}')
 
@@ -438,17 +439,17 @@ version = "3"
 text = "{{query}}"
 """
     )
-    system = load_http_system(path)
+    system = toml_system(path)
     assert ids(search(system)) == ["a"]
     assert system.capabilities().versioned
     path.write_text("[htp]\n")
-    with pytest.raises(BadInputError, match=r"no table \[http\]"):
-        load_http_system(path)
+    with pytest.raises(BadInputError, match=r"no system is described .write a table \[http\]"):
+        toml_system(path)
     path.write_text("[http\n")
     with pytest.raises(BadInputError, match="not TOML"):
-        load_http_system(path)
+        toml_system(path)
     with pytest.raises(NotFoundError):
-        load_http_system(tmp_path / "none.toml")
+        toml_system(tmp_path / "none.toml")
 
 
 def test_certificates_that_cannot_be_read_are_named(tmp_path, serve):

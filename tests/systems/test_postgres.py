@@ -19,7 +19,8 @@ from evalnb.errors import (
 )
 from evalnb.search.request import Overrides, QueryRequest, Scope, resolve_controls
 from evalnb.search.system import SearchContext
-from evalnb.systems.postgres import load_postgres_system, postgres_system
+from evalnb.systems.postgres.system import postgres_system
+from evalnb.wiring import toml_system
 
 TABLES = """
 ALTER SYSTEM SET fsync = off;
@@ -417,7 +418,7 @@ headers = {{ Authorization = "Bearer ${{PG_TEST_KEY}}" }}
 """
     )
     monkeypatch.delenv("PG_TEST_KEY", raising=False)
-    found = load_postgres_system(path)
+    found = toml_system(path)
     assert ids(search(found, mode="keyword")) == ["10", "11"]
     with pytest.raises(CapabilityError, match="PG_TEST_KEY is not set"):
         search(found, mode="semantic")

@@ -95,6 +95,8 @@ class PostgresSettings(Record):
         Seconds for one statement.
     embeddings
         The endpoint that embeds queries as the chunks were embedded.
+    rerank
+        The chat model that orders the best of both channels.
     version
         Your word that the tables stay the same. Without one, stored results are never used again.
     """
@@ -108,6 +110,7 @@ class PostgresSettings(Record):
     operator: Operator = "websearch"
     timeout_s: Annotated[Finite, Field(gt=0, le=3600)] = 10.0
     embeddings: Endpoint | None = None
+    rerank: Endpoint | None = None
     version: str | None = None
 
 

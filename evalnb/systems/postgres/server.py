@@ -1,43 +1,24 @@
-"""Chunks in a Postgres database with pgvector: full text, cosine, and the two fused."""
+"""A connection to a Postgres server: searches in read-only transactions, errors that say why."""
 
 from __future__ import annotations
 
-import hashlib
 import ipaddress
 import math
 import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
-from evalnb.errors import (
-    BadInputError,
-    CapabilityError,
-    EvalnbError,
-    SearchFailedError,
-    SearchTimeoutError,
-)
+from evalnb.errors import CapabilityError, EvalnbError, SearchFailedError, SearchTimeoutError
 from evalnb.search.metering import metered
 from evalnb.search.request import Controls, QueryRequest
 from evalnb.search.result import QueryResult
-from evalnb.search.system import Capabilities, SearchContext
-from evalnb.systems.composed import ComposedSystem
-from evalnb.systems.function import callable_name
+from evalnb.search.system import SearchContext
 from evalnb.systems.hits import parse_hits
-from evalnb.systems.postgres_sql import (
-    LANGUAGES,
-    Documents,
-    PostgresSettings,
-    Scoped,
-    keyword_sql,
-    semantic_sql,
-)
-from evalnb.systems.providers import Embeddings
-from evalnb.systems.settings import parse_settings, read_table
+from evalnb.systems.postgres.sql import LANGUAGES, PostgresSettings, keyword_sql, semantic_sql
 from evalnb.systems.transport import require
 
 if TYPE_CHECKING:
@@ -45,174 +26,26 @@ if TYPE_CHECKING:
 
 EXTRA = "postgres"
 CONNECT_S = 10
-GRACE_S = 1.0  # the server ends a statement itself; this guards what it cannot
 ITERATIVE_SCAN = (0, 8)  # the first pgvector whose index scans go on until the limit is met
 
 Encoder = Callable[[Sequence[str]], Any]
 Leg = Literal["lexical", "text"]
 
 
-def load_postgres_system(path: Path, **parts: Any) -> ComposedSystem:
-    """Read a database from the table ``postgres`` of a TOML file; see :func:`postgres_system`.
-
-    Raises
-    ------
-    NotFoundError
-        If there is no such file.
-    BadInputError
-        Naming the key that is wrong.
-    """
-    return postgres_system(read_table(path, "postgres"), where=f"{path}: postgres", **parts)
-
-
-def postgres_system(
-    table: Mapping[str, Any],
-    *,
-    encoder: Encoder | None = None,
-    rerank: Callable[..., Any] | None = None,
-    where: str = "postgres",
-) -> ComposedSystem:
-    """Make a system with the channels lexical and text, fused by rank.
-
-    The modes keyword, semantic, hybrid and (with a reranker) hybrid_rerank choose among them.
-
-    Parameters
-    ----------
-    table
-        The keys of :class:`PostgresSettings`.
-    encoder
-        A function from texts to vectors; the settings' ``embeddings`` unless given.
-    rerank
-        See :class:`~evalnb.systems.reranking.Reranker`.
-
-    Raises
-    ------
-    BadInputError
-        Naming the key that is wrong.
-    """
-    settings = parse_settings(PostgresSettings, table, where=where)
-    if settings.preset and settings.documents is None:
-        settings = settings.model_copy(update={"documents": Documents()})
-    if settings.documents is None and settings.scope != Scoped():
-        raise BadInputError(
-            "a scope needs the table of documents",
-            where=f"{where}.scope",
-            remedy='add preset = "documents-chunks", or the table documents',
-        )
-    if encoder is None and settings.embeddings is not None:
-        encoder = Embeddings(settings.embeddings)
-    return ComposedSystem(
-        {
-            "lexical": PostgresLeg(settings, "lexical"),
-            "text": PostgresLeg(settings, "text", encoder=encoder),
-        },
-        rerank=rerank,
-    )
-
-
-class PostgresLeg:
-    """One way to search the chunks: ``lexical`` by full text, ``text`` by cosine."""
-
-    def __init__(
-        self, settings: PostgresSettings, leg: Leg, *, encoder: Encoder | None = None
-    ) -> None:
-        self.settings = settings
-        self.leg = leg
-        self.encoder = encoder
-
-    def capabilities(self) -> Capabilities:
-        """Say what the leg honours and what makes its answers; the connection is no part of it."""
-        settings = self.settings
-        shown = settings.model_dump_json(exclude={"version", "embeddings"})
-        identity = {
-            "settings": hashlib.sha256(shown.encode()).hexdigest(),
-            "version": settings.version or "unversioned",
-        }
-        versioned = settings.version is not None
-        if self.encoder is not None:
-            made = {
-                "callable": callable_name(self.encoder),
-                **getattr(self.encoder, "identity", {}),
-            }
-            identity |= {f"encoder.{name}": value for name, value in made.items()}
-            versioned = versioned and getattr(self.encoder, "version", None) is not None
-        return Capabilities(
-            kinds=("document", "unit"),
-            texts=True,
-            restrictions=frozenset(
-                {"document_ids", "source_ids"} if settings.documents else {"document_ids"}
-            ),
-            identity=identity,
-            versioned=versioned,
-            timeout_s=settings.timeout_s + CONNECT_S + GRACE_S,
-        )
-
-    def check(self, controls: Controls) -> None:
-        """Refuse hints that the leg cannot execute, and try the statement without any row.
-
-        Raises
-        ------
-        CapabilityError
-            If the server, the extension, a table, a column or the encoder is missing.
-        """
-        hints = controls.hints
-        foreign = ["lexical_index", "heading_weight", "text_index", "image_index", "system_options"]
-        foreign += ["graph_hops", "graph_decay"]
-        unmet = [name for name in foreign if getattr(hints, name) is not None]
-        if unmet:
-            raise CapabilityError(f"a Postgres database cannot execute {', '.join(unmet)}")
-        if self.leg == "text":
-            if self.encoder is None:
-                raise CapabilityError(
-                    "nothing embeds the query",
-                    remedy="add the table postgres.embeddings with url and model",
-                )
-            if hasattr(self.encoder, "check"):
-                self.encoder.check()
-        try:
-            session = PostgresSession(self, SearchContext())
-            try:
-                session.probe(controls)
-            finally:
-                session.close()
-        except (SearchFailedError, SearchTimeoutError) as error:
-            raise CapabilityError(error.message, where=error.where, remedy=error.remedy) from error
-
-    def check_offline(self, controls: Controls) -> None:
-        """Refuse a server on another machine, and an encoder that is a service.
-
-        Raises
-        ------
-        CapabilityError
-            Naming which.
-        """
-        if host := _remote_host(self.settings):
-            raise CapabilityError(
-                f"the server is on {host}, and the request is offline",
-                remedy="a socket or this machine's own address needs no network",
-            )
-        if self.leg == "text" and getattr(self.encoder, "needs_network", False):
-            raise CapabilityError("the encoder needs the network, and the request is offline")
-
-    def open(self, context: SearchContext) -> PostgresSession:
-        """Open a session; the server is connected to by the first search.
-
-        Raises
-        ------
-        CapabilityError
-            If the context is offline, as :meth:`check_offline`.
-        """
-        if context.offline:
-            self.check_offline(Controls())
-        return PostgresSession(self, context)
-
-
 class PostgresSession:
     """One session and its connection; several threads take turns."""
 
-    def __init__(self, leg: PostgresLeg, context: SearchContext) -> None:
+    def __init__(
+        self,
+        settings: PostgresSettings,
+        leg: Leg,
+        context: SearchContext,
+        *,
+        encoder: Encoder | None = None,
+    ) -> None:
+        self._settings = settings
         self._leg = leg
-        self._settings = leg.settings
+        self._encoder = encoder
         self._context = context
         self._lock = threading.Lock()
         self._connection: psycopg.Connection[dict[str, Any]] | None = None
@@ -235,8 +68,8 @@ class PostgresSession:
     def call(self, request: QueryRequest, controls: Controls) -> list[dict[str, Any]]:
         """Run one statement and return its rows."""
         parameters = {**self._restrictions(request), "limit": controls.limit}
-        if self._leg.leg == "text":
-            parameters["vector"] = _embedded(self._leg.encoder, request.query)
+        if self._leg == "text":
+            parameters["vector"] = _embedded(self._encoder, request.query)
         else:
             parameters["query"] = request.query
         rows = self._run(parameters, controls)
@@ -271,7 +104,7 @@ class PostgresSession:
     def _run(self, parameters: dict[str, Any], controls: Controls) -> list[dict[str, Any]]:
         settings, hints = self._settings, controls.hints
         given = parameters.keys() - {"vector", "query", "limit"}
-        if self._leg.leg == "text":
+        if self._leg == "text":
             statement = semantic_sql(settings.chunks, settings.documents, given)
         else:
             operator = hints.lexical_operator or settings.operator
@@ -302,15 +135,7 @@ class PostgresSession:
 
     def _connected(self) -> psycopg.Connection[dict[str, Any]]:
         if self._connection is None:
-            psycopg = _driver()
-            self._connection = psycopg.connect(
-                _dsn(self._settings),
-                row_factory=psycopg.rows.dict_row,
-                autocommit=True,  # each search begins its own transaction
-                connect_timeout=CONNECT_S,
-                application_name="evalnb",
-                prepare_threshold=None,  # poolers between us and the server know no statements
-            )
+            self._connection = connect(self._settings)
             self._connection.read_only = True
             self._iterative = _pgvector_version(self._connection) >= ITERATIVE_SCAN
         return self._connection
@@ -322,13 +147,49 @@ class PostgresSession:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        psycopg = _driver()
-        try:
-            yield
-        except psycopg.Error as error:
-            if self._connection is not None and self._connection.closed:
-                self._drop()  # the next search connects again
-            _explain(error, _password(self._settings))
+        with explained(self._settings):
+            try:
+                yield
+            finally:
+                if self._connection is not None and self._connection.closed:
+                    self._drop()  # the next search connects again
+
+
+def connect(settings: PostgresSettings) -> psycopg.Connection[dict[str, Any]]:
+    """Connect to the server; each statement is a transaction of its own unless one is begun.
+
+    Raises
+    ------
+    CapabilityError
+        If the environment does not say where the server is.
+    MissingExtraError
+        If psycopg is not installed.
+    """
+    driver = _driver()
+    made: psycopg.Connection[dict[str, Any]] = driver.connect(
+        _dsn(settings),
+        row_factory=driver.rows.dict_row,
+        autocommit=True,
+        connect_timeout=CONNECT_S,
+        application_name="evalnb",
+        prepare_threshold=None,  # poolers between us and the server know no statements
+    )
+    return made
+
+
+@contextmanager
+def explained(settings: PostgresSettings) -> Iterator[None]:
+    """Turn the driver's errors into typed ones, without the password.
+
+    Raises
+    ------
+    CapabilityError, SearchTimeoutError, SearchFailedError
+        With what Postgres says.
+    """
+    try:
+        yield
+    except _driver().Error as error:
+        _explain(error, _password(settings))
 
 
 def _explain(error: psycopg.Error, password: str | None) -> NoReturn:
@@ -382,7 +243,7 @@ def _dsn(settings: PostgresSettings) -> str:
     return dsn
 
 
-def _remote_host(settings: PostgresSettings) -> str | None:
+def remote_host(settings: PostgresSettings) -> str | None:
     """Name the first host that is not this machine, as libpq would find it."""
     given = _driver().conninfo.conninfo_to_dict(_dsn(settings))
     hosts = given.get("hostaddr") or given.get("host") or os.environ.get("PGHOST", "")

@@ -1,0 +1,1 @@
+"""Chunks in a Postgres database with pgvector, as a search system."""
