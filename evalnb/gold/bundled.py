@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from evalnb.errors import NotFoundError
-from evalnb.search.ids import canonical_id
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -53,21 +52,6 @@ def bundled_notebook(name: str) -> Path:
     return bundled_path("notebooks", f"{name}.ipynb")
 
 
-def topic_path(topic: str) -> str:
-    """Name the one document of a topic."""
-    return f"{topic}.txt"
-
-
-def topic_source_id(topic: str) -> str:
-    """Return the id of a topic's source; its declared key is the topic's name."""
-    return canonical_id("source", topic)
-
-
-def topic_document_id(topic: str) -> str:
-    """Return the id of a topic's one document."""
-    return canonical_id("document", topic_source_id(topic), topic_path(topic))
-
-
 def python_reference() -> dict[str, Any]:
     """Build the corpus that the ``python_reference`` gold asks about, as records.
 
@@ -95,7 +79,7 @@ def python_reference() -> dict[str, Any]:
 
 def _source(topic: str, text: str) -> dict[str, Any]:
     document = {
-        "path": topic_path(topic),
+        "path": f"{topic}.txt",
         "title": text.lstrip().partition("\n")[0],
         "text": text,
         "identifiers": [topic],

@@ -21,7 +21,7 @@ from evalnb.search.kinds import check_id
 from evalnb.wording import listed
 
 if TYPE_CHECKING:
-    from evalnb.gold.cases import GoldDataset, Split
+    from evalnb.gold.cases import GoldCase, GoldDataset, Split
 
 _TOPIC_MARK = re.compile(r"^[ \t]*<top>", re.M | re.I)
 _TOPIC = re.compile(r"<top>(.*?)</top>", re.S | re.I)
@@ -268,34 +268,23 @@ def qrels_to_gold(
     GoldError
         If no judged query has a topic, or a text is no query.
     """
-    from pydantic import ValidationError
-
-    from evalnb.gold.cases import GoldCase, LabelledIds, LabelProvenance, dataset_from_cases
-    from evalnb.search.request import QueryRequest
-    from evalnb.strict_json import describe_validation_error
+    from evalnb.gold.cases import LabelProvenance, dataset_from_cases, imported_case
 
     texts = {key: key for key in qrels.grades} if topics is None else topics.texts
-    cases = []
+    provenance = LabelProvenance(note=f"imported from {Path(qrels.name).name}")
+    cases: list[GoldCase] = []
     for key, grades in qrels.grades.items():
         if key not in texts:
             continue
-        expected = tuple(document for document, grade in grades.items() if grade >= 1)
-        try:
-            request = QueryRequest(query=texts[key])
-        except ValidationError as error:
-            where = qrels.name if topics is None else topics.name
-            problem = describe_validation_error(error)
-            raise GoldError(f"topic {key!r}: {problem}", where=where) from None
-        cases.append(
-            GoldCase(
-                case_id=key,
-                split=split,
-                request=request,
-                expected=LabelledIds(document_ids=expected),
-                document_relevance=dict(grades),
-                label_provenance=LabelProvenance(note=f"imported from {Path(qrels.name).name}"),
-            )
-        )
+        fields = {
+            "case_id": key,
+            "request": {"query": texts[key]},
+            "expected": {"document_ids": [found for found, grade in grades.items() if grade >= 1]},
+            "document_relevance": dict(grades),
+            "label_provenance": provenance,
+        }
+        where = f"{(topics or qrels).name}: topic {key!r}"
+        cases.append(imported_case(len(cases) + 1, fields, split=split, where=where))
     notes = list(qrels.notes)
     if topics is not None:
         notes += [*topics.notes, *_unmatched(qrels, topics)]

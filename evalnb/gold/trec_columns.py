@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from evalnb.gold.trec_rows import DECIMAL
 
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
@@ -19,7 +20,6 @@ QUERY, DOCUMENT, RANK, SCORE = 0, 2, 3, 4
 
 _NEWLINE, _BLANK, _PLUS, _MINUS, _POINT, _DIGIT_0 = b"\n +-.0"
 _MANY = 99  # more digits than are read at once
-_DECIMAL = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 def _u64(value: int) -> np.uint64:
@@ -239,7 +239,7 @@ class Columns:
 
 
 def _any_decimal(text: bytes) -> float:
-    value = float(text) if _DECIMAL.fullmatch(text) else np.inf
+    value = float(text) if DECIMAL.fullmatch(text) else np.inf
     if not np.isfinite(value):
         raise Unusual
     return value

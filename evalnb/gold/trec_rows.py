@@ -21,7 +21,7 @@ Source = bytes | str | Path
 QRELS_COLUMNS = ("query", "iteration", "document", "grade")
 RUN_COLUMNS = ("query", "Q0", "document", "rank", "score", "tag")
 _WHOLE = re.compile(rb"[+-]?[0-9]{1,9}")
-_DECIMAL = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+DECIMAL = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _GZIP = b"\x1f\x8b"
 UNPACKED_BYTES = 1024 * MIB  # of a gzip file; one that is larger is read when it is unpacked
 
@@ -138,7 +138,7 @@ class Rows:
 
     def score(self, field: bytes, query: str, document: str) -> float:
         """Read a finite score, in 64 bits."""
-        score = float(field) if _DECIMAL.fullmatch(field) else math.nan
+        score = float(field) if DECIMAL.fullmatch(field) else math.nan
         if not math.isfinite(score):
             self.refuse(
                 self._number,

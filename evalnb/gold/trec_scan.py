@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -172,19 +173,19 @@ class _Scanner:
         with open(path, "rb") as file:
             if begin == 0 and file.peek(len(_GZIP)).startswith(_GZIP):
                 with gzip.open(file) as unpacked:
-                    self._read(unpacked, first=True)
+                    self._read(unpacked, sys.maxsize, first=True)
             else:
                 file.seek(begin)
-                self._read(_Part(file, end - begin), first=begin == 0)
+                self._read(file, end - begin, first=begin == 0)
 
-    def _read(self, stream: Any, *, first: bool) -> None:
+    def _read(self, stream: Any, left: int, *, first: bool) -> None:
         """Read whole rows; those of the last query wait, since it may go on."""
         # Freeing a large block once makes glibc keep the columns' memory instead of returning it to
         # the system, and having it cleared, for every chunk.
         large = bytearray(16 * _CHUNK)
         del large
         buffer = bytearray(PAD + _CHUNK + PAD)
-        end = PAD + _fill(stream, buffer, PAD)
+        end, left = _fill(stream, buffer, PAD, left)
         if first and buffer.startswith(_BOM, PAD):
             self.scan.notes = ("a leading byte order mark was dropped",)
             del buffer[PAD : PAD + len(_BOM)]
@@ -205,8 +206,8 @@ class _Scanner:
                 buffer[PAD : PAD + rest] = buffer[PAD + n_read : end]
             elif 2 * rest > len(buffer):  # one query fills it
                 buffer += bytes(len(buffer))
-            n_new = _fill(stream, buffer, PAD + rest)
-            end, final = PAD + rest + n_new, not n_new
+            end, left = _fill(stream, buffer, PAD + rest, left)
+            final = end == PAD + rest
 
     def _read_rows(self, buffer: bytearray, end: int, separator: int, *, final: bool) -> int:
         """Read the queries that are complete, and return how many bytes they take."""
@@ -228,37 +229,24 @@ class _Scanner:
         return rows.n_bytes
 
 
-class _Part:
-    """A stream that ends after some bytes of a file."""
+def _fill(stream: Any, buffer: bytearray, begin: int, left: int) -> tuple[int, int]:
+    """Read as much as there is room for and may be read, with plain line ends.
 
-    def __init__(self, file: BinaryIO, n_bytes: int) -> None:
-        self._file = file
-        self._left = n_bytes
-
-    def readinto(self, view: memoryview) -> int:
-        """Fill a view as far as the part goes."""
-        n_read: int = self._file.readinto(view[: self._left])  # type: ignore[attr-defined]
-        self._left -= n_read
-        return n_read
-
-    def read(self, n_bytes: int) -> bytes:
-        """Read a few bytes."""
-        found = self._file.read(min(n_bytes, self._left))
-        self._left -= len(found)
-        return found
-
-
-def _fill(stream: Any, buffer: bytearray, begin: int) -> int:
-    """Read as much as there is room for, with plain line ends, and return how much that is."""
+    Returns
+    -------
+    tuple of int
+        The end of what was read, and how many bytes may be read after it.
+    """
     with memoryview(buffer) as view:
-        n_new: int = stream.readinto(view[begin:-PAD])
-    end = begin + n_new
-    if buffer.find(b"\r", begin, end) >= 0:
-        new = bytes(buffer[begin:end])
-        new = (new + stream.read(new.endswith(b"\r"))).replace(b"\r\n", b"\n")
-        buffer[begin : begin + len(new)] = new
-        n_new = len(new)
-    return n_new
+        n_read: int = stream.readinto(view[begin:-PAD][:left])
+    end = begin + n_read
+    if buffer.find(b"\r", begin, end) < 0:
+        return end, left - n_read
+    new = bytes(buffer[begin:end])
+    new += stream.read(new.endswith(b"\r"))  # a part ends with a line, so this one is its own
+    plain = new.replace(b"\r\n", b"\n")
+    buffer[begin : begin + len(plain)] = plain
+    return begin + len(plain), left - len(new)
 
 
 def _check_printable(chunk: bytearray) -> None:

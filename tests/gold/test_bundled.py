@@ -17,18 +17,23 @@ import pytest
 from evalnb.api import evaluate
 from evalnb.errors import NotFoundError
 from evalnb.gold import bundled
-from evalnb.gold.bundled import (
-    bundled_gold,
-    bundled_path,
-    python_reference,
-    topic_document_id,
-    topic_source_id,
-)
+from evalnb.gold.bundled import bundled_gold, bundled_path, python_reference
 from evalnb.gold.cases import GoldCase, canonical_line
 from evalnb.gold.loading import load_gold
+from evalnb.search.ids import canonical_id
 from evalnb.workspace.system import open_workspace
 
 DOCUMENTS = {s["key"]: s["documents"][0] for s in python_reference()["sources"]}
+
+
+def topic_source_id(topic: str) -> str:
+    return canonical_id("source", topic)
+
+
+def topic_document_id(topic: str) -> str:
+    return canonical_id("document", topic_source_id(topic), f"{topic}.txt")
+
+
 TOPIC_OF = {topic_document_id(topic): topic for topic in DOCUMENTS}
 GOLD = load_gold(bundled_gold("python_reference"))
 CASES = GOLD.cases
