@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from evalnb.cli.output import print_json, show
 from evalnb.errors import BadInputError
+
+if TYPE_CHECKING:
+    from evalnb.comparison.gates import GateResult
 
 NOTEBOOKS = ("variant_report", "case_drilldown")
 
@@ -30,28 +34,71 @@ def compare(
         float | None, typer.Option(help="Differences inside +-margin count as equivalent.")
     ] = None,
     alpha: Annotated[float, typer.Option(help="Error rate over all hypotheses.")] = 0.05,
+    gate: Annotated[
+        list[str] | None,
+        typer.Option(help="What has to hold, such as 'regressed<=2'; may be repeated."),
+    ] = None,
+    undecided: Annotated[
+        str, typer.Option(help="fail or warn: what a gate is that no test can decide.")
+    ] = "fail",
+    junit: Annotated[Path | None, typer.Option(help="Write the gates as a JUnit file.")] = None,
+    markdown: Annotated[Path | None, typer.Option(help="Write the gates as Markdown.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Say which differences are real, and which cases changed."""
+    """Say which differences are real, which cases changed, and whether the gates hold.
+
+    A gate that holds "on this set" is exact: MEASURE >= NUMBER, every MEASURE >= NUMBER,
+    regressed<=N, must-pass CASE. One that holds "in general" is tested: MEASURE > baseline, or
+    MEASURE > baseline - 0.02.
+    """
     import json
+    from dataclasses import asdict
 
     from evalnb import api
 
+    if undecided not in ("fail", "warn"):
+        raise BadInputError(f"--undecided is fail or warn, not {undecided!r}")
+    if not gate and (junit or markdown):
+        raise BadInputError("--junit and --markdown write gates, and none is given")
+
     first, *others = [api.load_report(path) for path in reports]
-    compared = api.compare(
-        first, *others, baseline=baseline, measures=measure, margin=margin, alpha=alpha
-    )
+    results = first.gates(*gate, baseline=baseline, others=others, alpha=alpha) if gate else ()
+    variants = sum(len(report.record.variants) for report in (first, *others))
+    compared = None
+    if variants > 1 or not gate:
+        compared = api.compare(
+            first, *others, baseline=baseline, measures=measure, margin=margin, alpha=alpha
+        )
     if as_json:
         print_json(
             {
-                "comparisons": json.loads(compared.frame().to_json(orient="records")),
-                "changed": json.loads(compared.changed().to_json(orient="records")),
+                "comparisons": compared and json.loads(compared.frame().to_json(orient="records")),
+                "changed": compared and json.loads(compared.changed().to_json(orient="records")),
+                "gates": [asdict(result) for result in results],
             }
         )
-    else:
-        show(str(compared))
-    if not compared.frame()["n"].any():
-        raise typer.Exit(3)  # nothing could be compared, as the text says
+    elif compared is not None:
+        show(str(compared) + "\n" * bool(results))
+    _write_gates(results, junit=junit, markdown=markdown, quiet=as_json)
+    if any(result.outcome == "failed" for result in results):
+        raise typer.Exit(1)
+    unsure = undecided == "fail" and any(r.outcome == "undecided" for r in results)
+    if unsure or (compared is not None and not compared.frame()["n"].any()):
+        raise typer.Exit(3)  # nothing, or not enough, could be compared, as the text says
+
+
+def _write_gates(
+    results: Sequence[GateResult], *, junit: Path | None, markdown: Path | None, quiet: bool
+) -> None:
+    from evalnb.files import write_file
+    from evalnb.show.gates import gates_junit, gates_markdown, gates_text
+
+    if results and not quiet:
+        show(gates_text(results))
+    if junit is not None:
+        write_file(junit, gates_junit(results))
+    if markdown is not None:
+        write_file(markdown, gates_markdown(results).encode())
 
 
 def report(

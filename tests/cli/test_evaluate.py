@@ -178,6 +178,27 @@ def test_variants_across_systems_and_their_comparison(run, place):
     assert "search" in missing.stderr
 
 
+def test_gates_decide_the_exit_status(run, place):
+    chosen = variants_file(place, "search", "reverse")
+    run(*EVALUATE, *chosen, "--out", "out", "--no-notebooks")
+    compare = ("compare", "out", "--baseline", "search")
+    kept = run(*compare, "--gate", "RR@10 >= 0", "--gate", "regressed<=4")
+    assert (kept.returncode, "✓ passed: RR@10 >= 0" in kept.stdout) == (0, True)
+    failed = run(*compare, "--gate", "RR@10 >= 2", "--junit", "j.xml", "--markdown", "g.md")
+    assert (failed.returncode, "✗ failed: RR@10 >= 2" in failed.stdout) == (1, True)
+    assert 'failures="1"' in (place / "j.xml").read_text()
+    assert "✗ failed" in (place / "g.md").read_text()
+    general = (*compare, "--gate", "RR@10 > baseline")
+    assert run(*general).returncode == 3
+    assert run(*general, "--undecided", "warn").returncode == 0
+    assert json.loads(run(*general, "--json").stdout)["gates"][0]["outcome"] == "undecided"
+    assert run(*compare, "--gate", "RR@10 >= ").returncode == 2
+    assert run(*compare, "--junit", "j.xml").returncode == 2
+    run(*EVALUATE, "--system", "mine:search", "--out", "alone", "--no-notebooks")
+    alone = run("compare", "alone", "--baseline", "configured", "--gate", "RR@10 >= 0")
+    assert (alone.returncode, alone.stdout.startswith("Gates")) == (0, True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "says"),
     [
