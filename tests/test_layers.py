@@ -23,7 +23,7 @@ LAYERS = (
     {"show"},
     {"service"},
     {"api", "wiring", "__init__"},
-    {"cli", "__main__"},
+    {"cli", "__main__", "testing"},
 )
 RANK = {name: rank for rank, row in enumerate(LAYERS) for name in row}
 DOORS = {"workspace", "systems"}  # what only the wiring may reach from above
@@ -41,7 +41,7 @@ HOMES = {
     "sklearn": ("workspace", "comparison.tuning"),
     "psycopg": ("systems.postgres",),
     "fastapi": ("service.http",),
-    "dask": ("evaluation.executors",),
+    "distributed": ("evaluation.cluster",),
     "openpyxl": ("gold.tabular",),
     "typer": ("cli",),
     "pandas": ("gold.tabular", "evaluation.frames", "comparison", "show", "api", "cli"),
