@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -22,13 +21,14 @@ from evalnb.gold.llamaindex import parse_rag_dataset
 from evalnb.gold.nested import read_qrels
 from evalnb.gold.options import Options
 from evalnb.gold.squad import parse_squad
+from evalnb.gold.tabular import quepid
+from evalnb.gold.tabular.delimited import read_delimited
 from evalnb.gold.tabular.rows import parse_table
 from evalnb.gold.tabular.table import Table
 from evalnb.gold.trec import Qrels, Topics, parse_topics, qrels_to_gold
 from evalnb.limits import CASES_BYTES
 from evalnb.strict_json import parse_strict
 
-QUEPID = {"query": "query", "expected": "docid", "grade": "rating"}
 _INSTEAD = {
     ".xls": "save it as .xlsx or .csv",
     ".ods": "save it as .xlsx or .csv",
@@ -64,9 +64,7 @@ def find_format(path: Path, options: Options) -> str:
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES).removeprefix(b"\xef\xbb\xbf")
     if ending in {".csv", ".tsv"} and not is_beir(head):
-        names = re.split(rb'[,;\t"\s]+', head.lstrip().partition(b"\n")[0].strip().lower())
-        is_quepid = {name for name in names if name} == {b"query", b"docid", b"rating"}
-        return "quepid" if is_quepid and options.mapping is None else "csv"
+        return "quepid" if options.mapping is None and quepid.is_quepid(head) else "csv"
     return "ltr" if is_ltr(head) else "qrels"
 
 
@@ -119,19 +117,18 @@ def _read_golden(path: Path, options: Options) -> Parsed:
 
 
 def _read_delimited(path: Path, options: Options) -> Parsed:
-    from evalnb.gold.tabular.delimited import read_delimited
+    return parse_rows(_delimited(path, options), options)
 
-    table = read_delimited(
+
+def _delimited(path: Path, options: Options) -> Table:
+    return read_delimited(
         _read(path), name=str(path), encoding=options.encoding, mapping=options.mapping
     )
-    return parse_rows(table, options)
 
 
 def _read_quepid(path: Path, options: Options) -> Parsed:
-    cases, notes = _read_delimited(path, replace(options, mapping=QUEPID))
-    return Parsed(
-        cases, ("read as judgements of Quepid: docid is expected, rating the grade", *notes)
-    )
+    options = replace(options, mapping=quepid.MAPPING)
+    return parse_rows(quepid.leave_unrated(_delimited(path, options)), options)
 
 
 def _read_workbook(path: Path, options: Options) -> Parsed:

@@ -64,13 +64,31 @@ def test_r26_a_file_of_quepid_is_read_as_it_is(tmp_path: Path) -> None:
         "no rating": {},
     }
     assert gold.notes == (
-        "read as judgements of Quepid: docid is expected, rating the grade",
+        "read as judgements of Quepid: docid is expected, rating its grade",
         "questions without judgements: 1",
     )
     mapped = load_gold(path, mapping={"query": "query", "expected": "docid", "grade": "rating"})
     assert mapped.version_sha == gold.version_sha
     with pytest.raises(BadInputError, match="mapping has no effect on a file of Quepid"):
         load_gold(path, mapping={"expected": "docid"}, format="quepid")
+
+
+def test_a_document_that_quepid_shows_without_a_rating_is_not_judged(tmp_path: Path) -> None:
+    path = tmp_path / "case.csv"
+    path.write_text("rating;docid;query\n;d1;wine\n2;d2;wine\n0;d1;beer\n ;d3;tea\n1;d4\n")
+    with pytest.raises(GoldError, match=r"case.csv:6: a row with expected, grade but without a qu"):
+        load_gold(path)
+    path.write_text("rating;docid;query\n;d1;wine\n2;d2;wine\n0;d1;beer\n ;d3;tea\n")
+    gold = load_gold(path)
+    assert [case.document_relevance for case in gold] == [{"d2": 2}, {"d1": 0}, {}]
+    assert [case.expected.document_ids for case in gold] == [("d2",), (), ()]
+    assert gold.notes[1:] == (
+        "documents without a rating, not judged: 2",
+        "questions without judgements: 1",
+    )
+    path.write_text("query,expected\nq,d\n")
+    with pytest.raises(GoldError, match="no column 'expected' \\(mapped to 'docid'\\)"):
+        load_gold(path, format="quepid")
 
 
 def test_judgements_of_ranx_are_qrels(tmp_path: Path) -> None:
