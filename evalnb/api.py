@@ -14,7 +14,6 @@ from evalnb.limits import Limits
 if TYPE_CHECKING:
     import pandas as pd
 
-    from evalnb.comparison.gates import GateResult
     from evalnb.comparison.paired import ComparisonRecord
     from evalnb.evaluation.report import EvaluationReport
     from evalnb.systems.composed import ComposedSystem
@@ -69,41 +68,6 @@ class Report:
         from evalnb.evaluation.frames import hits_frame
 
         return hits_frame(self.record)
-
-    def gates(
-        self,
-        *gates: str,
-        baseline: str | None = None,
-        others: Sequence[Report] = (),
-        alpha: float = 0.05,
-    ) -> tuple[GateResult, ...]:
-        """Check what a change has to fulfil, such as ``"nDCG@10 >= 0.6"`` or ``"regressed<=2"``.
-
-        Parameters
-        ----------
-        gates
-            In the grammar of :mod:`evalnb.comparison.gates`.
-        baseline
-            The variant that others are compared with; the request's unless given.
-        others
-            More reports over the same cases, as :func:`compare` takes them.
-
-        Raises
-        ------
-        BadInputError
-            If a gate is no gate, or names what does not exist.
-        """
-        from evalnb.comparison.gates import check_gates
-        from evalnb.evaluation.frames import joined_scores_frame
-
-        records = [report.record for report in (self, *others)]
-        return check_gates(
-            joined_scores_frame(records, costs=True),
-            gates,
-            baseline=baseline or self.record.request.baseline,
-            compared=self.record.compared,
-            alpha=alpha,
-        )
 
     def save(self, path: str | Path) -> Path:
         """Write the report as canonical JSON, atomically; a folder gets a report.json.
@@ -199,6 +163,7 @@ def evaluate(
     allow_unavailable: bool = False,
     limits: Limits | None = None,
     cache: str | Path | None = None,
+    executor: str | None = None,
     prices: Mapping[str, Mapping[str, float]] | str | Path | None = None,
 ) -> Report:
     """Run every system over a gold set and score every case.
@@ -225,6 +190,9 @@ def evaluate(
     cache
         Folder that keeps what versioned systems answered: the same call goes on after a stop, and
         a changed one searches only what changed. What failed is searched again.
+    executor
+        Where searches run: ``local:8`` (threads), ``processes:4`` or ``dask:ADDRESS``; one after
+        another unless given, so that no search disturbs another's time.
     prices
         What models cost, ``{"model": {"input_per_million": 0.02, "output_per_million": 0}}``, or
         the path of a TOML or JSON file of that shape.
@@ -267,6 +235,7 @@ def evaluate(
             request,
             limits=limits,
             cache=None if cache is None else Path(cache),
+            executor=executor,
             progress=progress,
         )
     return Report(priced(record, known) if known else record)

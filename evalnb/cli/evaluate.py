@@ -70,6 +70,10 @@ def evaluate(
         bool, typer.Option("--allow-unavailable", help="Report a missing capability as n/a.")
     ] = False,
     max_searches: MaxSearches = None,
+    executor: Annotated[
+        str | None,
+        typer.Option(help="Search in local:N threads, processes:N, or dask:ADDRESS."),
+    ] = None,
     prices: Annotated[
         Path | None, typer.Option(help="Price table of models (TOML or JSON), for the cost.")
     ] = None,
@@ -104,7 +108,15 @@ def evaluate(
         changes["baseline"] = baseline
     request = _changed(request, changes)
     with _sole_writer(out):
-        report = run(gold, systems, request, out=out, max_searches=max_searches, prices=known)
+        report = run(
+            gold,
+            systems,
+            request,
+            out=out,
+            max_searches=max_searches,
+            executor=executor,
+            prices=known,
+        )
         finish(report, out=out, notebooks=notebooks, as_json=as_json)
 
 
@@ -281,6 +293,7 @@ def run(
     out: Path | None,
     max_searches: int | None,
     scope: Scope | None = None,
+    executor: str | None = None,
     prices: Mapping[str, Price] | None = None,
 ) -> Report:
     """Evaluate with a progress bar; ``out`` keeps what was answered, for the next run."""
@@ -303,6 +316,7 @@ def run(
             scope=scope,
             limits=limits,
             cache=out,
+            executor=executor,
             progress=progress,
             command=shlex.join(["evalnb", *sys.argv[1:]]),
         )

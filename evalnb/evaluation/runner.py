@@ -6,7 +6,7 @@ import datetime as dt
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +14,8 @@ from evalnb.errors import InvalidatedError
 from evalnb.evaluation.admission import Admission, Job, admit
 from evalnb.evaluation.assembly import assemble_report
 from evalnb.evaluation.cache import Answer, SearchCache, answer_key, variant_key
+from evalnb.evaluation.dispatch import Dispatch
+from evalnb.evaluation.executors import open_executor, parse_executor
 from evalnb.evaluation.integrity import CorpusCheck, HydrationBudget
 from evalnb.evaluation.machine import git_revision, hardware, rare_collections
 from evalnb.evaluation.report import CaseResult, EvaluationReport, Observed
@@ -36,6 +38,7 @@ def run_evaluation(
     scope: Scope | None = None,
     limits: Limits | None = None,
     cache: Path | None = None,
+    executor: str | None = None,
     progress: Progress | None = None,
     command: str | None = None,
 ) -> EvaluationReport:
@@ -56,6 +59,9 @@ def run_evaluation(
     cache
         Folder that keeps what versioned systems answered: a stopped run goes on where it was, and
         another run searches only what changed. What failed is searched again.
+    executor
+        Where searches run: ``local[:N]`` threads, ``processes[:N]`` or ``dask:ADDRESS``; one after
+        another unless given, so that no search disturbs another's time.
     progress
         Called with (done, total) after every search.
     command
@@ -69,6 +75,8 @@ def run_evaluation(
         that fails is an unavailable row with its reason, never an exception.
     """
     scope, limits = scope or Scope(), limits or Limits()
+    if executor is not None:
+        parse_executor(executor)
     admission = admit(gold, systems, request, scope=scope, limits=limits)
     run = _Run(gold, systems, request, scope, limits, admission, progress)
     with ExitStack() as stack:
@@ -77,7 +85,7 @@ def run_evaluation(
         if cache is not None and any(c.versioned for c in admission.capabilities.values()):
             run.cache = stack.enter_context(SearchCache(cache))
         with rare_collections():
-            run.search_all()
+            run.search_all(executor)
         run.check_unchanged()
         return run.report(command)
 
@@ -146,7 +154,9 @@ class _Run:
     def open(self) -> None:
         """Open every session, and take the cut of each pinned corpus."""
         budget = HydrationBudget(self.limits)
-        for name in self.admission.capabilities:
+        # Where every search is refused there is nothing to open, and opening might be refused too.
+        asked = {job.variant.system for job in self.admission.jobs if job.refusal is None}
+        for name in (n for n in self.admission.capabilities if n in asked):
             for repetition in range(self.request.repetitions):
                 session = self.searcher.session(name, repetition)
                 if isinstance(session, RecordedSession):
@@ -159,7 +169,7 @@ class _Run:
         """Close every session."""
         self.searcher.close()
 
-    def search_all(self) -> None:
+    def search_all(self, executor: str | None) -> None:
         """Run every search that the cache does not hold, variants side by side."""
         pending = []
         for search in self._searches():
@@ -170,10 +180,35 @@ class _Run:
                 self._finish(search, answer)
             else:
                 pending.append(search)
-        for search in pending:
-            answer = self.searcher.search(search.task)
+        for search, answer in self._answers(pending, executor):
             self._keep(search, answer)
             self._finish(search, answer)
+
+    def _answers(
+        self, pending: list[_Search], executor: str | None
+    ) -> Iterator[tuple[_Search, Answer]]:
+        """Search one after another, or on workers; what was recorded is read here."""
+        elsewhere = []
+        for search in pending:
+            if executor is None or search.job.variant.system in self.recorded:
+                yield search, self.searcher.search(search.task)
+            else:
+                elsewhere.append(search)
+        if executor is None or not elsewhere:
+            return
+        used = {search.job.variant.system for search in elsewhere}
+        setup = replace(
+            self.setup,
+            systems={name: self.systems[name] for name in used},
+            cuts=self.searcher.cuts,
+        )
+        with ExitStack() as stack:
+            workers = open_executor(executor, setup)
+            stack.callback(workers.shutdown)
+            tasks = [search.task for search in elsewhere]
+            deadline = self.setup.context.deadline
+            for position, answer in Dispatch(workers, tasks, deadline=deadline).answers():
+                yield elsewhere[position], answer
 
     def _searches(self) -> Iterator[_Search]:
         # Case by case, so that a slow minute of the machine meets every variant alike.

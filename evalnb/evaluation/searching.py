@@ -14,6 +14,7 @@ from evalnb.evaluation.cache import Answer
 from evalnb.search.calling import TimedCaller
 from evalnb.search.request import Controls, QueryRequest
 from evalnb.search.result import QueryResult
+from evalnb.search.secrets import without_secrets
 from evalnb.search.system import (
     Cut,
     PinnedCorpus,
@@ -138,6 +139,9 @@ class Searcher:
         left = deadline - time.monotonic()
         return left if own is None else min(own, left)
 
+    def abandon(self) -> None:
+        """Leave a search that hangs to its thread: Python cannot stop it."""
+
     def close(self) -> None:
         """Close every session; calling it again does nothing."""
         self._caller.close()
@@ -154,7 +158,7 @@ def _reason(error: BaseException) -> str:
 
 def unavailable(reason: str) -> QueryResult:
     """Make the result of a search that gave none."""
-    line = _ADDRESS.sub("0x...", " ".join(reason.split()))
+    line = _ADDRESS.sub("0x...", " ".join(without_secrets(reason).split()))
     if len(line) > REASON_LENGTH:
         line = line[: REASON_LENGTH - 3] + "..."
     return QueryResult(status="unavailable", reason=line.encode(errors="replace").decode())
