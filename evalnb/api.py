@@ -14,6 +14,7 @@ from evalnb.limits import Limits
 if TYPE_CHECKING:
     import pandas as pd
 
+    from evalnb.comparison.gates import GateResult
     from evalnb.comparison.paired import ComparisonRecord
     from evalnb.evaluation.report import EvaluationReport
     from evalnb.systems.composed import ComposedSystem
@@ -68,6 +69,41 @@ class Report:
         from evalnb.evaluation.frames import hits_frame
 
         return hits_frame(self.record)
+
+    def gates(
+        self,
+        *gates: str,
+        baseline: str | None = None,
+        others: Sequence[Report] = (),
+        alpha: float = 0.05,
+    ) -> tuple[GateResult, ...]:
+        """Check what a change has to fulfil, such as ``"nDCG@10 >= 0.6"`` or ``"regressed<=2"``.
+
+        Parameters
+        ----------
+        gates
+            In the grammar of :mod:`evalnb.comparison.gates`.
+        baseline
+            The variant that others are compared with; the request's unless given.
+        others
+            More reports over the same cases, as :func:`compare` takes them.
+
+        Raises
+        ------
+        BadInputError
+            If a gate is no gate, or names what does not exist.
+        """
+        from evalnb.comparison.gates import check_gates
+        from evalnb.evaluation.frames import joined_scores_frame
+
+        records = [report.record for report in (self, *others)]
+        return check_gates(
+            joined_scores_frame(records, costs=True),
+            gates,
+            baseline=baseline or self.record.request.baseline,
+            compared=self.record.compared,
+            alpha=alpha,
+        )
 
     def save(self, path: str | Path) -> Path:
         """Write the report as canonical JSON, atomically; a folder gets a report.json.
