@@ -205,10 +205,11 @@ def _finding(problem: ErrorDetails, known: Iterable[str]) -> str:
         return "missing"
     if kind == "value_error":
         return str(problem["ctx"]["error"])
-    if kind in _EXPECTED:
-        return f"expected {_EXPECTED[kind]}, found {shown(found)}"
+    if kind == "json_invalid":
+        return f"not a whole JSON document: {problem['ctx']['error']}"
     message = problem["msg"].removeprefix("Input should be ")
-    return f"expected {message}, found {shown(found)}"
+    message = message.replace("String should match pattern", "a text of the form")
+    return f"expected {_EXPECTED.get(kind, message)}, found {shown(found)}"
 
 
 _UNION_MEMBERS = frozenset({"str", "int", "float", "bool"})

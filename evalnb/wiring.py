@@ -71,6 +71,11 @@ def named_variants(
     owners: dict[int, str] = {}
     variants = []
     for name, given in systems.items():
+        if isinstance(given, tuple) and len(given) != 2:
+            raise BadInputError(
+                f"found {len(given)} parts, expected a system and its overrides",
+                where=f"variant {name!r}",
+            )
         searcher, overrides = given if isinstance(given, tuple) else (given, {})
         with explained(f"variant {name!r}"):
             chosen = Overrides.model_validate(overrides)
@@ -122,7 +127,9 @@ def load_system(spec: SystemSpec, folder: Path) -> SearchSystem:
 def system_from_option(option: str) -> SearchSystem:
     """Read ``--system``: MODULE:CALLABLE, or the path of a TOML file."""
     key = "toml" if option.endswith(".toml") else "callable"
-    return load_system(SystemSpec.model_validate({key: option}), Path.cwd())
+    with explained("--system"):
+        spec = SystemSpec.model_validate({key: option})
+    return load_system(spec, Path.cwd())
 
 
 def _function(spec: SystemSpec, folder: Path) -> FunctionSystem:
@@ -329,7 +336,7 @@ def find_callable(name: str, folder: Path) -> Any:
         raise BadInputError(f"importing {module_name!r} failed: {error}") from error
     except EvalnbError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise BadInputError(
             f"importing {module_name!r} failed: {type(error).__name__}: {error}"
         ) from error

@@ -16,7 +16,7 @@ import typer
 
 from evalnb.cli.commands import LazyGroup, new_app
 from evalnb.cli.output import note, show
-from evalnb.errors import EvalnbError
+from evalnb.errors import BadInputError, EvalnbError
 
 BAD_INPUT, NOT_EVALUATED, OWN_FAULT, INTERRUPTED = 2, 3, 70, 130
 CLOSED_PIPE = 128 + 13  # what a shell reports for a program that SIGPIPE ended
@@ -52,6 +52,7 @@ def _run(arguments: list[str]) -> int:
     """Invoke the command and turn whatever it raises into a message and a status."""
     command = typer.main.get_command(build_app())
     try:
+        _refuse_empty(arguments)
         with command.make_context("evalnb", arguments) as context:
             command.invoke(context)
     except typer.Exit as leaving:
@@ -62,6 +63,18 @@ def _run(arguments: list[str]) -> int:
     except Exception as error:
         return _explained(error)
     return 0
+
+
+def _refuse_empty(arguments: Sequence[str]) -> None:
+    """Refuse what an unset variable of the shell leaves: an empty path is the current folder."""
+    for at, argument in enumerate(arguments):
+        name, equals, value = argument.partition("=")
+        if not argument or (name.startswith("--") and equals and not value):
+            before = name or (arguments[at - 1] if at else "the first argument")
+            raise BadInputError(
+                f"an argument is empty, at {before!r}",
+                remedy="is a variable of the shell unset? Leave the option out for its default",
+            )
 
 
 def _explained(error: Exception) -> int:

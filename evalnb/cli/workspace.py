@@ -106,7 +106,7 @@ def ingest(
         )
         return
     for skipped in found.skipped[:_SHOWN_SKIPPED]:
-        note(f"skipped {skipped.name}: {skipped.reason}")
+        note(f"skipped {skipped.name}: {skipped.reason}".replace("\n", "\\n"))
     if len(found.skipped) > _SHOWN_SKIPPED:
         note(f"... and {len(found.skipped) - _SHOWN_SKIPPED:,} more; --json lists all")
     if found.absent and any(path.is_dir() for path in paths):

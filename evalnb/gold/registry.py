@@ -71,7 +71,7 @@ def register_gold(path: str | Path, registry: str | Path | None = None) -> Path:
 
 def _refuse_other(place: Path, manifest: Manifest) -> None:
     """Refuse an id under which something else is registered."""
-    for found in place.iterdir():
+    for found in _versions(place):
         data = read_bounded(found / MANIFEST, bound=MANIFEST_BYTES, what=MANIFEST)
         if (registered := load_strict(Manifest, data, where=str(found))) != manifest:
             raise BadInputError(
@@ -81,6 +81,11 @@ def _refuse_other(place: Path, manifest: Manifest) -> None:
                 remedy="a registered set never changes: pin this one under an id of its own "
                 "(evalnb gold pin DIR --id NEW)",
             )
+
+
+def _versions(place: Path) -> list[Path]:
+    """List the gold directories under an id; what a file manager leaves there is none."""
+    return [found for found in place.iterdir() if (found / MANIFEST).is_file()]
 
 
 def load_registered(dataset_id: str, registry: str | Path | None = None) -> GoldDataset:
@@ -105,5 +110,11 @@ def load_registered(dataset_id: str, registry: str | Path | None = None) -> Gold
             where=str(home),
             remedy="evalnb gold register DIR",
         )
-    (version,) = place.iterdir()
-    return load_gold_dir(version)
+    versions = _versions(place)
+    if len(versions) != 1:
+        raise GoldError(
+            f"expected one registered version, found {len(versions)}",
+            where=str(place),
+            remedy="evalnb gold register DIR puts it back" if not versions else None,
+        )
+    return load_gold_dir(versions[0])

@@ -108,7 +108,7 @@ class Hints(Record):
     image_index: str | None = None
     fusion: Literal["rrf", "weighted"] | None = None
     rrf_k: Annotated[int, Field(ge=1, le=100_000)] | None = None
-    weights: dict[str, Finite] | None = None
+    weights: dict[str, Annotated[Finite, Field(ge=0)]] | None = None
     normalisation: Literal["none", "min-max", "z-score", "max", "sum"] | None = None
     candidates: Annotated[int, Field(ge=1, le=10_000)] | None = None
     reranker: str | None = None

@@ -106,6 +106,17 @@ def test_hostile_text_in_an_error_reaches_the_terminal_escaped(
     )
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [["ingest", ""], ["ingest", "docs", "--workspace", ""], ["search", "q", "--workspace="]],
+)
+def test_an_unset_variable_is_not_the_current_folder(
+    capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    assert main(arguments) == 2
+    assert capsys.readouterr().err.startswith("BAD_INPUT: an argument is empty, at ")
+
+
 def test_version_is_that_of_the_distribution(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"evalnb {version('evalnb')}\n"

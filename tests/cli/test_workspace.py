@@ -203,6 +203,12 @@ def test_records(evalnb: Run) -> None:
     assert err.startswith("BAD_INPUT: corpus.jsonl:1: txt: unknown key")
 
 
+def test_a_file_name_is_one_line(evalnb: Run) -> None:
+    Path("docs/a\nindex b.md").write_text("x")
+    err = evalnb("ingest", "docs", "--workspace", "ws")[2]
+    assert "skipped a\\nindex b.md: its path cannot be a name" in err
+
+
 def test_a_terminal_is_not_obeyed(evalnb: Run) -> None:
     Path("docs/evil.txt").write_text("\x1b[2J evil \u202e text")
     evalnb("ingest", "docs", "--workspace", "ws")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -69,6 +70,17 @@ def test_what_is_wrong_is_not_registered(tmp_path: Path) -> None:
     with pytest.raises(GoldError, match="the manifest pins"):
         register_gold(source, tmp_path / "registry")
     assert not (tmp_path / "registry").exists()
+
+
+def test_what_a_file_manager_leaves_is_no_version(tmp_path: Path) -> None:
+    source = make(tmp_path / "gold")
+    place = register_gold(source, tmp_path / "registry")
+    (place.parent / ".DS_Store").touch()
+    assert register_gold(source, tmp_path / "registry") == place
+    assert load_registered("demo", tmp_path / "registry") == load_gold_dir(place)
+    shutil.rmtree(place)
+    with pytest.raises(GoldError, match="expected one registered version, found 0"):
+        load_registered("demo", tmp_path / "registry")
 
 
 def test_damage_is_seen_when_it_is_loaded(tmp_path: Path) -> None:

@@ -189,3 +189,11 @@ def test_a_function_is_found_beside_its_file(tmp_path):
     (tmp_path / "broken_one.py").write_text("1 / 0\n")
     with pytest.raises(BadInputError, match="importing 'broken_one' failed: ZeroDivisionError"):
         find_callable("broken_one:f", Path(tmp_path))
+    (tmp_path / "leaving_one.py").write_text("raise SystemExit(0)\n")
+    with pytest.raises(BadInputError, match="importing 'leaving_one' failed: SystemExit: 0"):
+        find_callable("leaving_one:f", Path(tmp_path))
+
+
+def test_a_system_with_its_overrides_is_a_pair(gold):
+    with pytest.raises(BadInputError, match="found 3 parts, expected a system and its overrides"):
+        ev.evaluate(gold, {"x": (print, {}, 1)})

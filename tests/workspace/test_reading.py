@@ -49,6 +49,9 @@ def test_what_is_skipped_is_named(tmp_path: Path) -> None:
     (tmp_path / "latin.txt").write_bytes("şirket".encode("iso-8859-9"))
     (tmp_path / "data.json").write_text("{}")
     (tmp_path / "broken.pdf").write_bytes(b"%PDF")
+    (tmp_path / "pointer.md").write_text(
+        "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 250287\n"
+    )
     (tmp_path / "link.txt").symlink_to(tmp_path / "good.txt")
     (tmp_path / "loop").symlink_to(tmp_path)
     (tmp_path / "dangling.txt").symlink_to(tmp_path / "nowhere")
@@ -63,6 +66,7 @@ def test_what_is_skipped_is_named(tmp_path: Path) -> None:
         "latin.txt": "line 1: byte 0xfe (byte 1 of the line) is not valid UTF-8; save it as UTF-8",
         "data.json": "data, not a document; name it to ingest records",
         "broken.pdf": reasons["broken.pdf"],
+        "pointer.md": reasons["pointer.md"],
         "link.txt": "a link; name its target to ingest it",
         "loop": "a link; name its target to ingest it",
         "dangling.txt": "a link; name its target to ingest it",
@@ -70,6 +74,7 @@ def test_what_is_skipped_is_named(tmp_path: Path) -> None:
         "socket.txt": reasons["socket.txt"],  # the system's own words
     }
     assert reasons["broken.pdf"].startswith("damaged PDF")
+    assert reasons["pointer.md"].startswith("this is a Git LFS pointer to 250287 bytes")
 
 
 def test_utf16_that_says_so_is_read(tmp_path: Path) -> None:

@@ -111,6 +111,8 @@ WRONG = [
         ),
         r":1: effective_to 2020-01-01 is before effective_from 2021-01-01",
     ),
+    (b"", "the file is empty"),
+    (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 25\n", "a Git LFS pointer"),
     (b'["x"]\n', r":1: expected"),
     (b'{"path": "x", "text": "\xff"}\n', r":1: byte 0xff"),
     (b'{"path": "x", "text": "\\ud800"}\n', r":1: not strict JSON: a lone surrogate"),

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from evalnb.files import missing_path
+from evalnb.errors import GoldError
+from evalnb.files import missing_path, refuse_lfs_pointer
 from evalnb.limits import FILE_BYTES, ID_BYTES
 from evalnb.search.request import check_id
 from evalnb.workspace.store import FILE_NAME as WORKSPACE_FILE
@@ -102,8 +103,16 @@ def read_file(path: Path, *, bound: int = FILE_BYTES) -> bytes:
     for _ in range(2):  # a writer that has just finished deserves a second look
         data = _read_once(path, bound)
         if data is not None:
+            _refuse_pointer(data)
             return data
     raise UnreadableError("it changed while it was read")
+
+
+def _refuse_pointer(data: bytes) -> None:
+    try:
+        refuse_lfs_pointer(data, where="")
+    except GoldError as error:
+        raise UnreadableError(f"{error.message}; {error.remedy}") from error
 
 
 def _read_once(path: Path, bound: int) -> bytes | None:

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Self, TypeVar
 from pydantic import Field, ValidationError, model_validator
 
 from evalnb.errors import BadInputError
-from evalnb.files import open_bounded
+from evalnb.files import open_bounded, read_bounded, refuse_lfs_pointer
 from evalnb.limits import MIB
 from evalnb.search.request import Id, Ids, Record, Text
 from evalnb.strict_json import describe_validation_error, parse_strict
@@ -100,10 +100,14 @@ def read_records_file(path: Path, *, source_key: str) -> Iterator[tuple[str, Ext
         Naming the line and the field that is wrong.
     """
     if path.suffix.casefold() not in LINE_SUFFIXES:
-        with open_bounded(path, bound=CORPUS_BYTES, what="a corpus of records") as file:
-            yield from read_corpus(parse_strict(file.read(), where=str(path)), where=str(path))
+        data = read_bounded(path, bound=CORPUS_BYTES, what="a corpus of records")
+        yield from read_corpus(parse_strict(data, where=str(path)), where=str(path))
         return
     with open_bounded(path, bound=1 << 62, what="records") as file:
+        head = file.peek(1024)
+        refuse_lfs_pointer(head, where=str(path))
+        if not head:
+            raise BadInputError("the file is empty", where=str(path))
         for number, line in enumerate(file, 1):
             if line.strip():
                 value = parse_strict(line, where=str(path), line=number)
