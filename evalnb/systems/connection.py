@@ -12,9 +12,9 @@ from pydantic import AfterValidator, Field
 
 from evalnb.errors import CapabilityError, SearchTimeoutError
 from evalnb.search.request import Finite, Record
+from evalnb.search.secrets import SECRET_NAME
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_SECRET_NAME = re.compile("auth|key|token|secret|cookie|password|credential", re.IGNORECASE)
 
 
 def _check_url(value: str) -> str:
@@ -76,7 +76,7 @@ class Connection(Record):
                 )
             headers[name] = value
             secrets.update(from_environment)
-            if value and _SECRET_NAME.search(name):
+            if value and SECRET_NAME.search(name):
                 secrets.add(value)
         bare = {value.split()[-1] for value in secrets}  # behind a scheme such as Bearer
         return headers, frozenset(secrets | bare)

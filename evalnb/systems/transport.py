@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import logging
 import random
 import ssl
 import time
 from collections.abc import Iterable, Mapping
+from contextvars import ContextVar
 from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -25,6 +27,7 @@ from evalnb.errors import (
 from evalnb.limits import MIB
 from evalnb.search.metering import meter
 from evalnb.search.result import Usage
+from evalnb.search.secrets import SECRET_LENGTH
 from evalnb.systems.connection import Connection, Pace
 
 if TYPE_CHECKING:
@@ -36,8 +39,9 @@ REDIRECTS = 5
 BACKOFF_S = 0.125  # doubled by every attempt, up to:
 BACKOFF_MOST_S = 8.0
 RETRY_AFTER_MOST_S = 60.0  # a server that asks for more is not available now
-SECRET_LENGTH = 8  # a shorter string stands in too many answers to be taken out of them
 EXCERPT = 160
+
+_sending: ContextVar[bool] = ContextVar("sending", default=False)
 
 
 class Transport:
@@ -85,7 +89,9 @@ class Transport:
         """
         ends = time.monotonic() + self.connection.timeout_s
         ends = ends if deadline is None else min(ends, deadline)
-        request = self._client.build_request(method, url, params=params, json=body)
+        request = self._client.build_request(method, url, json=body)
+        # Not as params=: that would drop what the URL asks for itself.
+        request.url = request.url.copy_merge_params(params or {})
         attempts = 0
         while True:
             attempts += 1
@@ -127,7 +133,11 @@ class Transport:
         n_redirects = 0
         while True:
             request.extensions["timeout"] = _timeouts(ends - time.monotonic())
-            response = self._client.send(request, stream=True)
+            sending = _sending.set(True)
+            try:
+                response = self._client.send(request, stream=True)
+            finally:
+                _sending.reset(sending)
             try:
                 if response.next_request is None:
                     return response, self._content(response, ends)
@@ -230,11 +240,17 @@ def _client(connection: Connection, headers: dict[str, str], extra: str) -> http
         raise BadInputError(f"not a URL: {error}", where=connection.shown_url) from None
     from evalnb import __version__
 
+    logging.getLogger("httpx").addFilter(_is_not_ours)
     return httpx.Client(
         headers={"User-Agent": f"evalnb/{__version__}", **headers},
         verify=_trust(connection.ca_file),
         follow_redirects=False,
     )
+
+
+def _is_not_ours(record: logging.LogRecord) -> bool:
+    """Keep our URLs out of the log: their query may hold a key."""
+    return not _sending.get()
 
 
 @cache  # reading the well-known authorities takes longer than many a search
