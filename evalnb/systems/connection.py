@@ -90,6 +90,12 @@ class Pace:
         self._next = 0.0
         self._lock = threading.Lock()
 
+    def __reduce__(self) -> tuple[type[Pace], tuple[None]]:
+        """Go to another process, unless there is a pace to keep: each would keep its own."""
+        if self._interval:
+            raise TypeError("requests_per_second holds within one process only")
+        return Pace, (None,)
+
     def wait(self, deadline: float) -> None:
         """Wait for a turn.
 

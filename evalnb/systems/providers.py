@@ -103,6 +103,10 @@ class _Provider:
         if "_transport" in self.__dict__:
             self._transport.close()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Go to another process without the connections."""
+        return {name: part for name, part in self.__dict__.items() if name != "_transport"}
+
     @cached_property
     def _transport(self) -> Transport:
         # When first used: without its key, an endpoint is unavailable and everything else is not.
