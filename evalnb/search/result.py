@@ -200,7 +200,7 @@ class QueryResult(Record):
     graph: GraphSupport | None = None
     references: Ids | None = None
     decisions: Annotated[tuple[Decision, ...], BeforeValidator(_as_tuple)] = ()
-    usage: Usage = Usage()
+    usage: Usage = Field(default_factory=Usage)
     status: Literal["ok", "unavailable"] = "ok"
     reason: str | None = None
     n_returned: NonNegativeInt | None = None
