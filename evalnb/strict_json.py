@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import jiter
@@ -16,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from evalnb.errors import GoldError
-from evalnb.files import decode_text
+from evalnb.files import decode_text, open_bounded
 from evalnb.wording import near_names, shown
 
 MAX_DEPTH = 100  # no record nests deeper than ten; parsers of other languages stop near 1,000
@@ -135,6 +136,28 @@ def load_strict(model: type[Model], data: bytes, *, where: str) -> Model:
     except ValidationError as error:
         known = model.model_fields
         raise GoldError(describe_validation_error(error, known=known), where=where) from error
+
+
+def read_json_lines(path: Path, *, bound: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the objects of a file that has one a line, with their line numbers.
+
+    Raises
+    ------
+    GoldError
+        For a line that is no object in strict JSON.
+    NotFoundError, LimitExceededError, BadInputError
+        As :func:`~evalnb.files.open_bounded`.
+    """
+    with open_bounded(path, bound=bound, what=path.name) as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            record = parse_strict(line, where=str(path), line=number)
+            if not isinstance(record, dict):
+                raise GoldError(
+                    f"expected an object, found {shown(record)}", where=f"{path}:{number}"
+                )
+            yield number, record
 
 
 def take_objects(record: Any, key: str, *, where: str) -> Iterator[tuple[str, Mapping[str, Any]]]:

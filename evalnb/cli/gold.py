@@ -50,8 +50,8 @@ def import_(
         str | None,
         typer.Option(
             "--format",
-            help="directory, golden, csv, xlsx, qrels, beir, quepid, ltr, squad or llamaindex; "
-            "else found.",
+            help="directory, golden, csv, xlsx, qrels, beir, quepid, ltr, squad, llamaindex, "
+            "ragas or autorag; else found.",
         ),
     ] = None,
     topics: Annotated[

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any
 
 from evalnb.errors import BadInputError, GoldError, NotFoundError
-from evalnb.files import open_bounded, write_folder
+from evalnb.files import write_folder
 from evalnb.gold.cases import GoldCase, GoldDataset, Parsed, Split
 from evalnb.gold.layouts import BEIR_HEADER, parse_beir_qrels
 from evalnb.gold.options import Options
 from evalnb.gold.trec import Topics, qrels_to_gold
 from evalnb.limits import CASES_BYTES, MIB
-from evalnb.strict_json import parse_strict
+from evalnb.strict_json import read_json_lines
 from evalnb.wording import listed, shown
 
 CORPUS_BYTES = 1024 * MIB  # a larger corpus is not checked: that would take minutes
@@ -31,7 +30,7 @@ def parse_beir_queries(path: Path) -> Topics:
         Naming the line: no strict JSON, a missing id or text, an id used twice.
     """
     texts: dict[str, str] = {}
-    for number, record in _records(path, bound=CASES_BYTES):
+    for number, record in read_json_lines(path, bound=CASES_BYTES):
         key, text = record.get("_id"), record.get("text")
         if not isinstance(key, str) or not isinstance(text, str):
             raise GoldError(
@@ -99,22 +98,9 @@ def _corpus_notes(path: Path, judged: Collection[str]) -> list[str]:
         return []
     if path.stat().st_size > CORPUS_BYTES:
         return ["corpus.jsonl is past 1 GiB: judged documents were not looked up in it"]
-    ids = {record.get("_id") for _, record in _records(path, bound=CORPUS_BYTES)}
+    ids = {record.get("_id") for _, record in read_json_lines(path, bound=CORPUS_BYTES)}
     missing = [key for key in sorted(judged) if key not in ids]
     return [f"judged but not in the corpus: {len(missing)} ({listed(missing)})"] if missing else []
-
-
-def _records(path: Path, *, bound: int) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    with open_bounded(path, bound=bound, what=path.name) as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            record = parse_strict(line, where=str(path), line=number)
-            if not isinstance(record, dict):
-                raise GoldError(
-                    f"expected an object, found {shown(record)}", where=f"{path}:{number}"
-                )
-            yield number, record
 
 
 def write_beir_dir(dataset: GoldDataset, path: Path) -> None:

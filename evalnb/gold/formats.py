@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -12,14 +13,16 @@ import jiter
 
 from evalnb.errors import BadInputError, GoldError
 from evalnb.files import decode_text, read_bounded
+from evalnb.gold.autorag import parse_autorag
 from evalnb.gold.beir import load_beir_dir, parse_beir_queries
 from evalnb.gold.cases import GoldDataset, Parsed, Split
+from evalnb.gold.contexts import parse_rag_dataset, parse_ragas
 from evalnb.gold.dataset import CASES, MANIFEST, load_gold_dir
 from evalnb.gold.golden import parse_golden
 from evalnb.gold.layouts import HEAD_BYTES, is_beir, is_ltr, parse_ltr
-from evalnb.gold.llamaindex import parse_rag_dataset
 from evalnb.gold.nested import read_qrels
 from evalnb.gold.options import Options
+from evalnb.gold.parquet import MAGIC, parquet_columns, read_parquet
 from evalnb.gold.squad import parse_squad
 from evalnb.gold.tabular import quepid
 from evalnb.gold.tabular.delimited import read_delimited
@@ -27,7 +30,7 @@ from evalnb.gold.tabular.rows import parse_table
 from evalnb.gold.tabular.table import Table
 from evalnb.gold.trec import Qrels, Topics, parse_topics, qrels_to_gold
 from evalnb.limits import CASES_BYTES
-from evalnb.strict_json import parse_strict
+from evalnb.strict_json import parse_strict, read_json_lines
 
 _INSTEAD = {
     ".xls": "save it as .xlsx or .csv",
@@ -53,19 +56,26 @@ def find_format(path: Path, options: Options) -> str:
     ending = path.suffix.lower()
     if path.is_dir():
         return "beir" if (path / "queries.jsonl").exists() else "directory"
-    if ending in _INSTEAD:
+    with path.open("rb") if path.is_file() else BytesIO() as file:
+        head = file.read(HEAD_BYTES).removeprefix(b"\xef\xbb\xbf")
+    kind: str | None
+    if ending == ".json":
+        kind = _find_json_format(path)
+    elif ending == ".parquet":
+        kind = _find_parquet_format(path)
+    elif ending == ".jsonl":
+        kind = "ragas" if b'"user_input"' in head else None
+    elif ending in {".xlsx", ".xlsm"}:
+        kind = "xlsx"
+    elif ending in {".csv", ".tsv"} and not is_beir(head):
+        kind = "quepid" if options.mapping is None and quepid.is_quepid(head) else "csv"
+    else:
+        kind = None if ending in _INSTEAD else "ltr" if is_ltr(head) else "qrels"
+    if kind is None:
         raise BadInputError(
             f"gold is not read from {ending} files", where=str(path), remedy=_INSTEAD[ending]
         )
-    if ending in {".xlsx", ".xlsm"}:
-        return "xlsx"
-    if ending == ".json":
-        return _find_json_format(path)
-    with path.open("rb") as file:
-        head = file.read(HEAD_BYTES).removeprefix(b"\xef\xbb\xbf")
-    if ending in {".csv", ".tsv"} and not is_beir(head):
-        return "quepid" if options.mapping is None and quepid.is_quepid(head) else "csv"
-    return "ltr" if is_ltr(head) else "qrels"
+    return kind
 
 
 def _find_json_format(path: Path) -> str:
@@ -85,6 +95,18 @@ def _find_json_format(path: Path) -> str:
         )
     nested = document and all(isinstance(values, dict) for values in document.values())
     return found[0] if found else "qrels" if nested else "golden"
+
+
+def _find_parquet_format(path: Path) -> str | None:
+    columns = parquet_columns(_read(path), where=str(path))
+    for kind, wanted in (
+        ("autorag", {"query", "retrieval_gt"}),
+        ("ragas", {"user_input", "reference_contexts"}),
+        ("qrels", {"q_id", "doc_id", "score"}),
+    ):
+        if wanted <= columns:
+            return kind
+    return None
 
 
 def _read(path: Path) -> bytes:
@@ -110,6 +132,22 @@ def _read_json(path: Path, options: Options, *, parse: _Parse) -> Parsed:
     document = parse_strict(text.encode(), where=str(path))
     cases, more = parse(document, where=str(path), split=options.default_split)
     return Parsed(cases, (*notes, *more))
+
+
+def _read_autorag(path: Path, options: Options) -> Parsed:
+    return parse_autorag(_read(path), where=str(path), split=options.default_split)
+
+
+def _read_ragas(path: Path, options: Options) -> Parsed:
+    data, where = _read(path), str(path)
+    rows: list[Mapping[str, Any]]
+    if data.startswith(MAGIC):
+        names = ("user_input", "reference_contexts")
+        columns = read_parquet(data, where=where, columns=names, optional=("synthesizer_name",))
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    else:
+        rows = [row for _, row in read_json_lines(path, bound=CASES_BYTES)]
+    return parse_ragas(rows, where=where, split=options.default_split)
 
 
 def _read_golden(path: Path, options: Options) -> Parsed:
@@ -210,4 +248,6 @@ FORMATS = {
     "llamaindex": Format(
         "a dataset of LlamaIndex", ("split",), partial(_read_json, parse=parse_rag_dataset)
     ),
+    "ragas": Format("a test set of Ragas", ("split",), _read_ragas),
+    "autorag": Format("a data set of AutoRAG", ("split",), _read_autorag),
 }

@@ -16,14 +16,14 @@ from typing import Any
 
 from evalnb.errors import GoldError
 from evalnb.gold.layouts import is_beir, is_ltr, parse_beir_qrels, parse_ltr
+from evalnb.gold.parquet import MAGIC, read_parquet
 from evalnb.gold.trec import Qrels, Run, parse_qrels, parse_run
 from evalnb.gold.trec_rows import UNPACKED_BYTES, Source, read_source
 from evalnb.limits import GRADE_RANGE, check_limit
 from evalnb.search.kinds import check_id
 from evalnb.wording import shown
 
-_LZ4, _PARQUET, _JSON = b"\x04\x22\x4d\x18", b"PAR1", b"{"
-_COLUMNS = ["q_id", "doc_id", "score"]
+_LZ4, _JSON = b"\x04\x22\x4d\x18", b"{"
 
 
 def read_qrels(source: Source, *, name: str | None = None, encoding: str = "utf-8") -> Qrels:
@@ -129,7 +129,7 @@ def _score(value: Any) -> float | None:
 
 def _read_nested(data: bytes, where: str) -> Mapping[str, Any] | None:
     """Read a file of ranx; None if it is none."""
-    if data.startswith(_PARQUET):
+    if data.startswith(MAGIC):
         found = _from_columns(data, where)
     elif data.startswith(_LZ4) or data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(_JSON):
         from evalnb.strict_json import parse_strict
@@ -162,26 +162,9 @@ def _unpacked(data: bytes, where: str) -> bytes:
 
 
 def _from_columns(data: bytes, where: str) -> dict[str, dict[str, Any]]:
-    import pyarrow
-    import pyarrow.parquet
-
-    try:
-        file = pyarrow.parquet.ParquetFile(pyarrow.py_buffer(data))
-        groups = (file.metadata.row_group(at) for at in range(file.num_row_groups))
-        size = sum(group.total_byte_size for group in groups)
-        check_limit("unpacked bytes", size, UNPACKED_BYTES, argument="", where=where)
-        names = file.schema_arrow.names
-        if missing := [column for column in _COLUMNS if column not in names]:
-            raise GoldError(
-                f"no column {missing[0]!r}; it has {', '.join(names) or 'none'}",
-                where=where,
-                remedy=f"columns that are read: {', '.join(_COLUMNS)}",
-            )
-        columns = [file.read([column])[column].to_pylist() for column in _COLUMNS]
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
-        raise GoldError(f"the Parquet file is damaged: {error}", where=where) from error
+    columns = read_parquet(data, where=where, columns=("q_id", "doc_id", "score"))
     found: dict[str, dict[str, Any]] = {}
-    for row, (query, document, number) in enumerate(zip(*columns, strict=True), 1):
+    for row, (query, document, number) in enumerate(zip(*columns.values(), strict=True), 1):
         place = f"{where} row {row}"
         for key in (query, document):
             if not isinstance(key, str):
