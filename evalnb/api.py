@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from evalnb.errors import BadInputError
+from evalnb.files import checked_path
 from evalnb.gold.cases import GoldDataset
 from evalnb.gold.loading import load_gold
 from evalnb.limits import Limits
@@ -115,7 +116,7 @@ class Report:
         """
         from evalnb.evaluation.report import save_report
 
-        target = Path(path)
+        target = checked_path(path)
         target = target / "report.json" if target.is_dir() else target
         save_report(self.record, target)
         return target
@@ -124,13 +125,13 @@ class Report:
         """Write the judgements and every variant's ranking as TREC files."""
         from evalnb.evaluation.trec_export import write_runs
 
-        return write_runs(self.record, Path(folder))
+        return write_runs(self.record, checked_path(folder))
 
     def to_html(self, path: str | Path, *, baseline: str | None = None) -> Path:
         """Write one HTML file with the comparison and every case; it opens offline."""
         from evalnb.show.html import write_report_html
 
-        target = Path(path)
+        target = checked_path(path)
         target = target / "report.html" if target.is_dir() else target
         return write_report_html(self.record, target, baseline=baseline)
 
@@ -165,13 +166,13 @@ class Comparison:
         """Write the frame as CSV."""
         from evalnb.show.tables import write_csv
 
-        return write_csv(self.record.frame, Path(path))
+        return write_csv(self.record.frame, checked_path(path))
 
     def to_html(self, path: str | Path) -> Path:
         """Write the comparison as one HTML file."""
         from evalnb.show.html import write_comparison_html
 
-        return write_comparison_html(self.record, Path(path), queries=self.queries)
+        return write_comparison_html(self.record, checked_path(path), queries=self.queries)
 
     def _repr_html_(self) -> str:
         from evalnb.show.sections import comparison_html
@@ -250,6 +251,11 @@ def evaluate(
         known = load_prices(Path(prices))
     else:
         known = parse_prices(prices or {}, where="prices")
+    if limits is not None and not isinstance(limits, Limits):
+        raise BadInputError(f"limits is {limits!r}, expected evalnb.Limits(searches=N)")
+    folder = None if cache is None else checked_path(cache)
+    if folder is not None and folder.exists() and not folder.is_dir():
+        raise BadInputError("the cache is a folder, and a file stands there", where=str(folder))
     dataset = gold if isinstance(gold, GoldDataset) else load_gold(gold)
     found, variants = named_variants(systems)
     with explained():
@@ -260,8 +266,8 @@ def evaluate(
             limit=limit,
             seed=seed,
             repetitions=repetitions,
-            timeout_s=None if timeout_s is None else float(timeout_s),
-            deadline_s=None if deadline_s is None else float(deadline_s),
+            timeout_s=timeout_s,
+            deadline_s=deadline_s,
             allow_unavailable=allow_unavailable,
         )
     with progress_bar() as progress:
@@ -270,7 +276,7 @@ def evaluate(
             found,
             request,
             limits=limits,
-            cache=None if cache is None else Path(cache),
+            cache=folder,
             executor=executor,
             progress=progress,
         )
@@ -406,14 +412,14 @@ def open_workspace(
     """
     from evalnb import wiring
 
-    return wiring.open_workspace(Path(directory), rerankers=rerankers)
+    return wiring.open_workspace(checked_path(directory), rerankers=rerankers)
 
 
 def load_report(path: str | Path) -> Report:
     """Read a saved report, or the report.json of a report folder."""
     from evalnb.evaluation.report import load_report_record
 
-    return Report(load_report_record(Path(path)))
+    return Report(load_report_record(checked_path(path)))
 
 
 def _report(given: Report | str | Path) -> Report:

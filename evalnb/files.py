@@ -42,6 +42,21 @@ def stands(path: Path) -> bool:
         ) from error
 
 
+def checked_path(given: object) -> Path:
+    """Take what names a file or folder, there or to be written.
+
+    Raises
+    ------
+    BadInputError
+        For anything else, or what :func:`stands` refuses.
+    """
+    if not isinstance(given, str | Path):
+        raise BadInputError(f"expected a path, found {shown(given)}")
+    path = Path(given)
+    stands(path)
+    return path
+
+
 def missing_path(path: Path) -> NotFoundError:
     """Say that nothing is there, with the names near it that are."""
     folder = path.parent
@@ -203,7 +218,7 @@ def write_file(path: Path, content: bytes) -> None:
         raise BadInputError(
             f"what stands there is {found}", where=str(path), remedy="write to a new file"
         )
-    path.parent.mkdir(parents=True, exist_ok=True)
+    _make_parent(path)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".evalnb-")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -225,7 +240,7 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
     OSError
         If the folder exists and is not empty.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    _make_parent(path)
     temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=".evalnb-"))
     try:
         for name, content in files.items():
@@ -237,6 +252,13 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
     except BaseException as error:
         shutil.rmtree(temporary, ignore_errors=True)
         raise _naming(error, path) from None
+
+
+def _make_parent(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise BadInputError("a file stands where its folder has to be", where=str(path)) from error
 
 
 def _naming(error: BaseException, path: Path) -> BaseException:

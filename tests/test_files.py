@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from evalnb.errors import BadInputError, GoldError, LimitExceededError, NotFoundError
-from evalnb.files import decode_text, read_bounded, safe_file_name, write_file, write_folder
+from evalnb.files import (
+    checked_path,
+    decode_text,
+    read_bounded,
+    safe_file_name,
+    write_file,
+    write_folder,
+)
 
 
 def test_a_file_of_the_bound_passes_and_one_byte_more_does_not(tmp_path: Path) -> None:
@@ -26,6 +33,19 @@ def test_what_is_no_file(tmp_path: Path) -> None:
             read_bounded(tmp_path / name, bound=9, what="gold")
     with pytest.raises(NotFoundError, match="near it: pipe"):
         read_bounded(tmp_path / "pip", bound=9, what="gold")
+
+
+@pytest.mark.parametrize("given", [None, 3, b"a", ["a"]])
+def test_what_is_no_path(given: object) -> None:
+    with pytest.raises(BadInputError, match="expected a path, found"):
+        checked_path(given)
+
+
+def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x")
+    for write in (lambda path: write_file(path, b"x"), lambda path: write_folder(path, {"b": b""})):
+        with pytest.raises(BadInputError, match="a file stands where its folder has to be"):
+            write(tmp_path / "a" / "b")
 
 
 def test_a_path_that_the_system_refuses_to_look_up(tmp_path: Path) -> None:

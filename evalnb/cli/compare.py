@@ -123,12 +123,14 @@ def report(
         raise BadInputError(
             f"no report notebook named {unknown[0]!r}", remedy=f"there are {', '.join(NOTEBOOKS)}"
         )
-    if baseline:
-        for path in reports:
-            _check_baseline(path, baseline)
+    for path in reports:
+        _check_report(path, baseline)
+    names: list[str] = []
     for path in reports:
         # Several reports get a folder each, named after their own.
-        name = path.name if path.is_dir() else path.stem
+        name = (path.parent if path.name == "report.json" else path).resolve().stem
+        names.append(name)
+        name = name if names.count(name) == 1 else f"{name}-{names.count(name)}"
         folder = out if len(reports) == 1 else out / safe_file_name(name)
         if runs:
             pages = load_report(path).save_runs(folder)
@@ -138,9 +140,11 @@ def report(
             show(str(written))
 
 
-def _check_baseline(path: Path, baseline: str) -> None:
-    """Refuse a baseline that is no variant before a kernel starts."""
+def _check_report(path: Path, baseline: str) -> None:
+    """Refuse what is no report, and a baseline that is no variant, before a kernel starts."""
     from evalnb.evaluation.report import load_report_record
     from evalnb.show.reading import reading_of
 
-    reading_of(load_report_record(path), baseline=baseline)
+    record = load_report_record(path)
+    if baseline:
+        reading_of(record, baseline=baseline)

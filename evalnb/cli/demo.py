@@ -54,6 +54,9 @@ def demo(
     from evalnb.gold.bundled import bundled_gold, python_reference
     from evalnb.workspace.system import open_workspace
 
+    gold, text_index = load_gold(bundled_gold("python_reference")), _text_index()
+    request = _request(gold.dataset_id, split, rerank=text_index != LSA)
+    gold.split(split)  # a wrong one is refused before anything is ingested
     corpus = python_reference()
     systems = {}
     for name, size in CHUNKS.items():
@@ -65,11 +68,8 @@ def demo(
         )
         systems[name] = workspace
     systems["workspace"].index("lexical:plain")
-    text_index = _text_index()
     note(f"embedding the topics: {text_index}")
     systems["workspace"].index(text_index)
-    gold = load_gold(bundled_gold("python_reference"))
-    request = _request(gold.dataset_id, split, rerank=text_index != LSA)
     report = run(gold, systems, request, out=out, max_searches=None)
     finish(report, out=out, notebooks=notebooks, as_json=False)
 

@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -95,14 +95,15 @@ def evaluate(
             where=str(dataset_path),
             remedy=f"evalnb evaluate {gold.dataset_id} {split} ...",
         )
-    request, systems = _request(
-        dataset_id,
-        split,
-        workspace=workspace,
-        system=system,
-        variants=variants,
-        request_file=request_file,
-    )
+    with redirect_stdout(sys.stderr):  # what a module prints while it is imported is no result
+        request, systems = _request(
+            dataset_id,
+            split,
+            workspace=workspace,
+            system=system,
+            variants=variants,
+            request_file=request_file,
+        )
     changes: dict[str, Any] = {"allow_unavailable": allow_unavailable or request.allow_unavailable}
     if baseline is not None:
         changes["baseline"] = baseline
@@ -159,6 +160,8 @@ def eval_retrieval(
     scope = Scope()
     if knowledge_base is not None or documents is not None:
         names = [name.strip() for name in (documents or "").split(",") if name.strip()]
+        if documents is not None and not names:
+            raise BadInputError(f"--documents names none: {documents!r}")
         scope = opened.resolve_scope(
             source_keys=[knowledge_base] if knowledge_base is not None else [], documents=names
         )
@@ -308,7 +311,8 @@ def run(
     limits = Limits.raised_by(request.limits)
     if max_searches is not None:
         limits = replace(limits, searches=max_searches)
-    with progress_bar() as progress:
+    # Nor is what a function prints while it searches.
+    with progress_bar() as progress, redirect_stdout(sys.stderr):
         record = run_evaluation(
             gold,
             systems,

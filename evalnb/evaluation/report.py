@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -12,7 +14,7 @@ from pydantic import BeforeValidator, Field, NonNegativeInt, ValidationError
 from evalnb.errors import BadInputError, NotFoundError
 from evalnb.evaluation.canonical import canonical_json
 from evalnb.evaluation.request import EvaluationRequest
-from evalnb.files import write_file
+from evalnb.files import open_bounded, stands, write_file
 from evalnb.gold.cases import GoldCase
 from evalnb.limits import Limits, check_limit
 from evalnb.measures.scoring import ScoreRow
@@ -200,10 +202,11 @@ def load_report_record(path: Path) -> EvaluationReport:
     BadInputError
         If it is not a whole report of a format that this version reads.
     """
-    file = path / "report.json" if path.is_dir() else path
+    file = path / "report.json" if stands(path) and path.is_dir() else path
     try:
-        content = file.read_bytes()
-    except FileNotFoundError:
+        with open_bounded(file, bound=sys.maxsize, what="a report") as opened:
+            content = opened.read().removeprefix(codecs.BOM_UTF8)
+    except NotFoundError:
         raise NotFoundError(
             "no report here", where=str(file), remedy="evalnb evaluate ... --out DIR writes one"
         ) from None
@@ -220,7 +223,7 @@ def load_report_record(path: Path) -> EvaluationReport:
 def _why_unreadable(content: bytes, error: ValidationError) -> str:
     try:
         written = json.loads(content)
-    except ValueError as broken:
+    except (ValueError, RecursionError) as broken:
         return f"not a whole JSON document ({broken}); was it cut off?"
     form = written.get("format") if isinstance(written, dict) else None
     if form != REPORT_FORMAT:

@@ -106,6 +106,7 @@ def test_the_legs_are_printed_as_the_documentation_shows(run, place):
         (["--modes", "semantic"], 3, "semantic"),
         (["--modes", "fuzzy"], 2, "unknown mode 'fuzzy'"),
         (["--documents", "nothing.md"], 2, "nothing.md"),
+        (["--documents", " , "], 2, "--documents names none"),
         (["--documents", "report.md", "--modes", "keyword"], 0, ""),
         (["--knowledge-base", "default", "--modes", "keyword"], 0, ""),
         (["--knowledge-base", "other"], 2, "other"),
@@ -221,6 +222,22 @@ def test_what_is_wrong_is_named(run, place, arguments, status, says):
     done = run(*EVALUATE, *arguments)
     assert (done.returncode, done.stdout) == (status, "")
     assert says in done.stderr
+
+
+def test_what_a_function_prints_is_not_the_result(run, place):
+    (place / "loud.py").write_text(
+        "print('here')\ndef f(q):\n    print('there')\n    return ['a']\n"
+    )
+    done = run(*EVALUATE, "--system", "loud:f", "--json")
+    assert json.loads(done.stdout)["dataset"]["id"] == "four"
+    assert "here" in done.stderr
+    assert "there" in done.stderr
+
+
+def test_what_is_no_report_is_refused_before_a_notebook_runs(run, place):
+    done = run("report", "golden.json", "--out", "pages")
+    assert (done.returncode, "not a report" in done.stderr) == (2, True)
+    assert not (place / "pages").exists()
 
 
 def test_an_empty_split_and_another_id_are_refused(run, place):

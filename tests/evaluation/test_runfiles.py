@@ -119,6 +119,13 @@ def test_a_grade_is_a_whole_number(value: Any) -> None:
     assert _mean(score_run({"q": {"d": np.int64(2)}}, {"q": {"d": 1.0}}, ["RR"]), "RR") == 1.0
 
 
+@pytest.mark.parametrize("given", [None, 3, [("q", {"d": 1})], {"q"}], ids=repr)
+def test_a_run_and_judgements_are_files_or_dicts(given: Any) -> None:
+    for what, pair in (("qrels", (given, {})), ("run", ({"q": {"d": 1}}, given))):
+        with pytest.raises(BadInputError, match=f"{what} is .*expected a path or a dict of dicts"):
+            score_run(*pair, ["RR"])
+
+
 @pytest.mark.parametrize(
     ("qrels", "run"),
     [

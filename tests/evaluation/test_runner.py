@@ -158,6 +158,10 @@ def test_artifacts_past_their_bound_are_refused_not_cut():
         ({"timeout_s": -1}, BadInputError, "timeout_s"),
         ({"timeout_s": float("inf")}, BadInputError, "timeout_s"),
         ({"deadline_s": 1e12}, BadInputError, "deadline_s"),
+        ({"timeout_s": "x"}, BadInputError, "timeout_s: expected a number, found 'x'"),
+        ({"limits": 3}, BadInputError, "limits is 3"),
+        ({"cache": __file__}, BadInputError, "the cache is a folder"),
+        ({"cache": 3}, BadInputError, "expected a path, found 3"),
         ({"split": "train"}, BadInputError, "split"),
         ({"measures": "nDGC@10"}, UnknownMeasureError, "nDGC@10"),
     ],
@@ -239,6 +243,11 @@ def test_a_report_comes_back_as_it_was(tmp_path):
     path = report.save(tmp_path / "report.json")
     assert load_report(tmp_path).record == report.record
     assert load_report(path).save(tmp_path / "again.json").read_bytes() == path.read_bytes()
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())  # as an editor may leave it
+    assert load_report(path).record == report.record
+    for given, says in ((None, "expected a path"), ("a" * 5_000, "cannot be looked up")):
+        with pytest.raises(BadInputError, match=says):
+            load_report(given)
 
 
 @pytest.mark.parametrize(
@@ -248,6 +257,8 @@ def test_a_report_comes_back_as_it_was(tmp_path):
         (lambda text: text.replace("evalnb-report@1", "evalnb-report@9"), "this version reads"),
         (lambda text: "{}", "not a report"),
         (lambda text: "[1]", "not a report"),
+        (lambda text: "[" * 100_000, "not a whole JSON document"),
+        (lambda text: "", "not a whole JSON document"),
         (lambda text: text.replace('"repetition":0', '"repetition":"0"', 1), "repetition"),
     ],
 )
