@@ -1,10 +1,10 @@
-"""Put finished searches together to a report, in canonical order."""
+"""Score finished searches, and put them together to a report in canonical order."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from evalnb.evaluation.admission import Admission
+from evalnb.evaluation.admission import Admission, Job
 from evalnb.evaluation.aggregates import aggregate
 from evalnb.evaluation.doubts import doubts
 from evalnb.evaluation.integrity import CorpusCheck
@@ -22,7 +22,44 @@ from evalnb.evaluation.report import (
 from evalnb.evaluation.request import EvaluationRequest
 from evalnb.gold.cases import GoldDataset
 from evalnb.limits import Limits
+from evalnb.measures.scoring import duplicates_dropped, score_result
 from evalnb.search.request import Scope
+from evalnb.search.result import QueryResult
+
+
+def case_result(
+    job: Job,
+    result: QueryResult,
+    *,
+    admission: Admission,
+    check: CorpusCheck | None,
+    seed: int,
+    repetition: int,
+) -> CaseResult:
+    """Score what one search returned; its locators are verified where there is a corpus."""
+    case = job.case
+    units = check.content_units.get(case.case_id, ()) if check and case.content else None
+    scores = score_result(
+        case,
+        result,
+        admission.plan,
+        limit=job.controls.limit,
+        content_units=None if units is None else frozenset(units),
+        extractions=check.owners(result) if check else None,
+        kinds=admission.capabilities[job.variant.system].kinds,
+    )
+    return CaseResult.model_construct(
+        variant=job.variant.name,
+        repetition=repetition,
+        case_id=case.case_id,
+        seed=seed,
+        request=case.request,
+        controls=job.controls,
+        result=result,
+        candidates={},
+        duplicates_dropped=duplicates_dropped(result, admission.plan),
+        scores=scores,
+    )
 
 
 def assemble_report(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from evalnb.errors import InvalidatedError
 from evalnb.evaluation.admission import Admission, Job, admit
-from evalnb.evaluation.assembly import assemble_report
+from evalnb.evaluation.assembly import assemble_report, case_result
 from evalnb.evaluation.cache import Answer, SearchCache, answer_key, variant_key
 from evalnb.evaluation.dispatch import Dispatch
 from evalnb.evaluation.executors import open_executor, parse_executor
@@ -23,11 +23,11 @@ from evalnb.evaluation.request import EvaluationRequest
 from evalnb.evaluation.searching import Searcher, Setup, Task, unavailable
 from evalnb.gold.cases import GoldDataset
 from evalnb.limits import Limits, check_limit
-from evalnb.measures.scoring import duplicates_dropped, score_result
 from evalnb.search.request import Scope
 from evalnb.search.system import PinnedCorpus, RecordedSession, SearchContext, SearchSystem
 
 Progress = Callable[[int, int], None]
+_Place = tuple[str, int, str]  # variant, repetition, case
 
 
 def run_evaluation(
@@ -80,7 +80,7 @@ def run_evaluation(
     admission = admit(gold, systems, request, scope=scope, limits=limits)
     run = _Run(gold, systems, request, scope, limits, admission, progress)
     with ExitStack() as stack:
-        stack.callback(run.close)
+        stack.callback(run.searcher.close)
         run.open()
         if cache is not None and any(c.versioned for c in admission.capabilities.values()):
             run.cache = stack.enter_context(SearchCache(cache))
@@ -99,14 +99,8 @@ class _Search(NamedTuple):
 
     @property
     def task(self) -> Task:
-        case = self.job.case
-        return Task(
-            self.job.variant.system,
-            self.repetition,
-            case.case_id,
-            case.request,
-            self.job.controls,
-        )
+        case, system = self.job.case, self.job.variant.system
+        return Task(system, self.repetition, case.case_id, case.request, self.job.controls)
 
 
 @dataclass
@@ -123,9 +117,7 @@ class _Run:
     clock: float = field(default_factory=time.monotonic)
     checks: dict[str, CorpusCheck] = field(default_factory=dict)
     recorded: set[str] = field(default_factory=set)
-    finished: dict[tuple[str, int, str], tuple[CaseResult, float | None]] = field(
-        default_factory=dict
-    )
+    finished: dict[_Place, tuple[CaseResult, float | None]] = field(default_factory=dict)
     kept: list[str] = field(default_factory=list)
     n_resumed: int = 0
     artifact_bytes: int = 0
@@ -165,10 +157,6 @@ class _Run:
                 if isinstance(session, PinnedCorpus) and name not in self.checks:
                     self.checks[name] = CorpusCheck(session, self.admission.cases, budget)
 
-    def close(self) -> None:
-        """Close every session."""
-        self.searcher.close()
-
     def search_all(self, executor: str | None) -> None:
         """Run every search that the cache does not hold, variants side by side."""
         pending = []
@@ -196,12 +184,8 @@ class _Run:
                 elsewhere.append(search)
         if executor is None or not elsewhere:
             return
-        used = {search.job.variant.system for search in elsewhere}
-        setup = replace(
-            self.setup,
-            systems={name: self.systems[name] for name in used},
-            cuts=self.searcher.cuts,
-        )
+        used = {s.job.variant.system: self.systems[s.job.variant.system] for s in elsewhere}
+        setup = replace(self.setup, systems=used, cuts=self.searcher.cuts)
         with ExitStack() as stack:
             workers = open_executor(executor, setup)
             stack.callback(workers.shutdown)
@@ -249,33 +233,17 @@ class _Run:
 
     def _finish(self, search: _Search, answer: Answer) -> None:
         """Score an answer and retain it."""
-        job, result = search.job, answer.result
-        case, name = job.case, job.variant.system
-        check = self.checks.get(name)
-        units = check.content_units.get(case.case_id, ()) if check and case.content else None
-        scores = score_result(
-            case,
-            result,
-            self.admission.plan,
-            limit=job.controls.limit,
-            content_units=None if units is None else frozenset(units),
-            extractions=check.owners(result) if check else None,
-            kinds=self.admission.capabilities[name].kinds,
-        )
-        retained = CaseResult.model_construct(
-            variant=job.variant.name,
-            repetition=search.repetition,
-            case_id=case.case_id,
+        job = search.job
+        retained = case_result(
+            job,
+            answer.result,
+            admission=self.admission,
+            check=self.checks.get(job.variant.system),
             seed=self.request.seed,
-            request=case.request,
-            controls=job.controls,
-            result=result,
-            candidates={},
-            duplicates_dropped=duplicates_dropped(result, self.admission.plan),
-            scores=scores,
+            repetition=search.repetition,
         )
         self._check_artifacts(retained)
-        key = (job.variant.name, search.repetition, case.case_id)
+        key = (job.variant.name, search.repetition, job.case.case_id)
         self.finished[key] = (retained, answer.latency_ms)
         if self.progress:
             self.progress(len(self.finished), len(self.admission.jobs) * self.request.repetitions)
