@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from evalnb.errors import GoldError
-from evalnb.files import decode_text, open_bounded
+from evalnb.files import decode_text, open_bounded, refuse_lfs_pointer
 from evalnb.wording import near_names, shown
 
 MAX_DEPTH = 100  # no record nests deeper than ten; parsers of other languages stop near 1,000
@@ -144,11 +144,15 @@ def read_json_lines(path: Path, *, bound: int) -> Iterator[tuple[int, dict[str, 
     Raises
     ------
     GoldError
-        For a line that is no object in strict JSON.
+        For a line that is no object in strict JSON, an empty file, a Git LFS pointer.
     NotFoundError, LimitExceededError, BadInputError
         As :func:`~evalnb.files.open_bounded`.
     """
     with open_bounded(path, bound=bound, what=path.name) as file:
+        head = file.peek(1024)
+        refuse_lfs_pointer(head, where=str(path))
+        if not head:
+            raise GoldError("the file is empty", where=str(path))
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue

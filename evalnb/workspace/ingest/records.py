@@ -12,10 +12,10 @@ from typing import Annotated, Any, Self, TypeVar
 from pydantic import Field, ValidationError, model_validator
 
 from evalnb.errors import BadInputError
-from evalnb.files import open_bounded, read_bounded, refuse_lfs_pointer
+from evalnb.files import read_bounded
 from evalnb.limits import MIB
 from evalnb.search.request import Id, Ids, Record, Text
-from evalnb.strict_json import describe_validation_error, parse_strict
+from evalnb.strict_json import describe_validation_error, parse_strict, read_json_lines
 from evalnb.workspace.documents import Extracted
 
 EXTRACTOR = "record@1"
@@ -103,20 +103,13 @@ def read_records_file(path: Path, *, source_key: str) -> Iterator[tuple[str, Ext
         data = read_bounded(path, bound=CORPUS_BYTES, what="a corpus of records")
         yield from read_corpus(parse_strict(data, where=str(path)), where=str(path))
         return
-    with open_bounded(path, bound=1 << 62, what="records") as file:
-        head = file.peek(1024)
-        refuse_lfs_pointer(head, where=str(path))
-        if not head:
-            raise BadInputError("the file is empty", where=str(path))
-        for number, line in enumerate(file, 1):
-            if line.strip():
-                value = parse_strict(line, where=str(path), line=number)
-                record = _validated(DocumentRecord, _from_beir(value), where=f"{path}:{number}")
-                yield source_key, record.extracted()
+    for number, value in read_json_lines(path, bound=1 << 62):
+        record = _validated(DocumentRecord, _from_beir(value), where=f"{path}:{number}")
+        yield source_key, record.extracted()
 
 
-def _from_beir(value: Any) -> Any:
-    if not isinstance(value, dict) or "_id" not in value:
+def _from_beir(value: dict[str, Any]) -> dict[str, Any]:
+    if "_id" not in value:
         return value
     kept = {key: item for key, item in value.items() if key not in ("_id", "metadata")}
     return {"path": value["_id"], **kept, "title": value.get("title") or None}
