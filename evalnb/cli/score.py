@@ -25,11 +25,14 @@ def register(app: typer.Typer) -> None:
 def score(
     qrels: Annotated[
         Path,
-        typer.Argument(metavar="QRELS", help="Judgements: query, iteration, document, grade."),
+        typer.Argument(
+            metavar="QRELS",
+            help="Judgements: TREC qrels, or a file of BEIR, ranx or learning to rank.",
+        ),
     ],
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN...", help="Runs: query, Q0, document, rank, score, tag."),
+        typer.Argument(metavar="RUN...", help="Runs: TREC run files, or files of ranx."),
     ],
     *,
     measures: Annotated[
@@ -70,7 +73,7 @@ def score(
         bool, typer.Option("--drop-self", help="Leave out documents whose id is the query's.")
     ] = False,
 ) -> None:
-    """Score TREC run files against judgements, as trec_eval -c does.
+    """Score run files against judgements, as trec_eval -c does.
 
     Prints measure, query and value, tab by tab; with several runs, the run's path first. A mean
     stands beside n, the queries that it is over, and n_undefined, those without anything to find.
