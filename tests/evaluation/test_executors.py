@@ -149,7 +149,11 @@ def test_names():
 
 def test_what_cannot_be_sent_is_named_before_the_first_search(searches):
     calls = []
-    systems = {"sent": searches.find, "kept": calls.append}
+
+    def kept(query):
+        calls.append(query)
+
+    systems = {"sent": searches.find, "kept": kept}
     with pytest.raises(BadInputError, match=r"'kept' cannot be sent.*top level of a module"):
         evaluate(GOLD, systems, executor="processes:2")
     assert not calls
