@@ -32,6 +32,7 @@ from evalnb.gold.trec import Qrels, Topics, parse_topics, qrels_to_gold
 from evalnb.limits import CASES_BYTES
 from evalnb.strict_json import parse_strict, read_json_lines
 
+NO_TOPICS = "without topics, the ids of the queries are asked as their texts"
 _INSTEAD = {
     ".xls": "save it as .xlsx or .csv",
     ".ods": "save it as .xlsx or .csv",
@@ -99,14 +100,8 @@ def _find_json_format(path: Path) -> str:
 
 def _find_parquet_format(path: Path) -> str | None:
     columns = parquet_columns(_read(path), where=str(path))
-    for kind, wanted in (
-        ("autorag", {"query", "retrieval_gt"}),
-        ("ragas", {"user_input", "reference_contexts"}),
-        ("qrels", {"q_id", "doc_id", "score"}),
-    ):
-        if wanted <= columns:
-            return kind
-    return None
+    marks = {"retrieval_gt": "autorag", "user_input": "ragas", "q_id": "qrels"}
+    return next((kind for mark, kind in marks.items() if mark in columns), None)
 
 
 def _read(path: Path) -> bytes:
@@ -202,12 +197,7 @@ def _judged(qrels: Qrels, topics: Topics | None, options: Options) -> Parsed:
             parse_beir_queries(given) if beir else parse_topics(given, encoding=options.encoding)
         )
     gold = qrels_to_gold(qrels, topics, split=options.default_split)
-    if topics is None:
-        return Parsed(gold.cases, (*gold.notes, NO_TOPICS))
-    return Parsed(gold.cases, gold.notes)
-
-
-NO_TOPICS = "without topics, the ids of the queries are asked as their texts"
+    return Parsed(gold.cases, gold.notes if topics else (*gold.notes, NO_TOPICS))
 
 
 def _mapped(qrels: Qrels, mapping: Mapping[str, int]) -> dict[str, dict[str, int]]:
