@@ -19,7 +19,7 @@ from evalnb.cli.main import build_app
 PROJECT = Path(__file__).resolve().parent.parent
 PAGES = [
     *(PROJECT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
-    *sorted((PROJECT / "docs").glob("*.md")),
+    *sorted((PROJECT / "docs").rglob("*.md")),
 ]
 
 
@@ -93,6 +93,7 @@ def test_readme_is_what_the_distribution_shows() -> None:
         ("evaluation.frames", "SCORE_COLUMNS"),
         ("evaluation.frames", "AGGREGATE_COLUMNS"),
         ("evaluation.frames", "HIT_COLUMNS"),
+        ("evaluation.costs", "COST_COLUMNS"),
         ("comparison.rows", "COMPARISON_COLUMNS"),
     ],
 )

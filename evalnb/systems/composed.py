@@ -32,6 +32,7 @@ from evalnb.systems.composing import (
 from evalnb.systems.function import FunctionSystem
 from evalnb.systems.providers import Endpoint, ListwiseReranker
 from evalnb.systems.reranking import Reranker
+from evalnb.systems.runs import RunFileSystem
 from evalnb.systems.settings import near_name, parse_settings
 
 # A mode asks for one leg by the field's name for it; both spellings are common.
@@ -236,6 +237,11 @@ def _channel(name: str, given: Searcher) -> Channel:
             )
         except ValidationError as error:
             raise BadInputError(_described(error)) from None
+        if isinstance(searcher, RunFileSystem):
+            raise BadInputError(
+                "a run file answers recorded cases, and a channel is asked for texts",
+                remedy="evaluate the run as a variant of its own",
+            )
         if all(hasattr(searcher, method) for method in ("capabilities", "check", "open")):
             return Channel(cast("SearchSystem", searcher), chosen)
         return Channel(FunctionSystem(cast("Callable[..., Any]", searcher)), chosen)

@@ -173,8 +173,15 @@ def test_a_file_that_describes_no_system_is_refused_by_key(tmp_path, content, sa
 def test_paths_stand_where_systems_do(tmp_path, gold):
     (tmp_path / "a.run").write_text("c0 Q0 more.md 1 1.0 r\nc1 Q0 more.md 1 1.0 r\n")
     (tmp_path / "a.toml").write_text('run = "a.run"\n')
-    fused = ev.fused({"a": tmp_path / "a.toml", "b": str(tmp_path / "a.run")})
-    assert list(fused.channels) == ["a", "b"]
+    (tmp_path / "b.toml").write_text('callable = "operator:itemgetter"\n')
+    report = ev.evaluate(gold, {"a": tmp_path / "a.toml", "b": str(tmp_path / "a.run")}).record
+    assert [names(r.result) for r in report.results] == [["more.md"]] * 4
+    assert list(ev.fused({"b": tmp_path / "b.toml", "own": lambda query: []}).channels) == [
+        "b",
+        "own",
+    ]
+    with pytest.raises(BadInputError, match="channel 'a': a run file answers recorded cases"):
+        ev.fused({"a": tmp_path / "a.run"})
     with pytest.raises(NotFoundError):
         ev.evaluate(gold, {"x": tmp_path / "none.toml"})
     with pytest.raises(BadInputError, match="channels need names"):
