@@ -97,7 +97,10 @@ class ComposedSystem:
         self.reranker = None if rerank is None else Reranker(rerank)
         self.mode: Mode = mode or ("hybrid" if rerank is None else "hybrid_rerank")
         self.hints = _hints(
-            rrf_k=k, weights=dict(weights) if weights else None, candidates=candidates
+            rrf_k=k,
+            weights=dict(weights) if weights else None,
+            candidates=candidates,
+            reranker=self.reranker and self.reranker.name,
         )
         self._check_fusion(tuple(self.channels), self.hints)
 
@@ -146,10 +149,11 @@ class ComposedSystem:
         for name in chosen:
             self._check_channel(name, controls)
         self._check_fusion(chosen, controls.hints)
-        if controls.hints.reranker is not None:
+        if controls.hints.reranker != self.hints.reranker:
             raise CapabilityError(
-                f"a composed system has no rerankers by name, found {controls.hints.reranker!r}",
-                remedy="pass the function as rerank=, and one system per reranker",
+                f"the reranker here is {self.hints.reranker or 'not named'}, found "
+                f"{controls.hints.reranker!r}",
+                remedy="give it as rerank=, in one system per reranker",
             )
         if controls.rerank:
             if self.reranker is None:

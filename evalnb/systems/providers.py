@@ -79,6 +79,11 @@ class _Provider:
         self._pace = Pace(endpoint.requests_per_second)
 
     @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.endpoint.model
+
+    @property
     def version(self) -> str | None:
         """The endpoint's version key."""
         return self.endpoint.version

@@ -40,6 +40,12 @@ class Reranker:
         self._takes_texts = _second_parameter(function) in TEXT_NAMES
 
     @property
+    def name(self) -> str | None:
+        """What ``hints.reranker`` calls it: the function's attribute ``name``."""
+        name = getattr(self.function, "name", None)
+        return name if isinstance(name, str) else None
+
+    @property
     def version(self) -> str | None:
         """The function's own version key."""
         version = getattr(self.function, "version", None)

@@ -145,6 +145,16 @@ model = "m"
     assert toml_system(path).reranker.identity["rerank.model"] == "maxsim"
 
 
+def test_a_reranker_has_the_name_that_hints_give_it(kb, gold, chat):
+    by_model = ev.fused({"kb": kb}, rerank={"url": chat.url, "model": "m"})
+    report = ev.evaluate(gold, {"llm": (by_model, {"hints": {"reranker": "m"}})}).record
+    assert report.results[0].controls.hints.reranker == "m"
+    with pytest.raises(CapabilityError, match="the reranker here is m, found 'maxsim'"):
+        ev.evaluate(gold, {"llm": (by_model, {"hints": {"reranker": "maxsim"}})})
+    local = ev.fused({"kb": kb}, rerank="maxsim")
+    assert local.capabilities().configuration.hints.reranker == "maxsim"
+
+
 WRONG = [
     ("[htp]", r"no system is described .write a table \[http\], \[postgres\], \[fused\]"),
     ("", "no system is described"),
