@@ -51,7 +51,7 @@ def read_cases(path: Path, keep: Callable[[GoldCase], object]) -> str:
     """
     digest, rules = hashlib.sha256(), CaseRules(where=str(path), unit="line")
     size = number = 0
-    with open_bounded(path, bound=CASES_BYTES, what="cases.jsonl") as file, _collector_off():
+    with open_bounded(path, bound=CASES_BYTES, what="cases.jsonl") as file, collector_off():
         refuse_lfs_pointer(file.peek(1024), where=str(path))
         while lines := file.readlines(_BLOCK):
             block = b"".join(lines)
@@ -74,7 +74,7 @@ def _check_bounds(path: Path, size: int, lines: int) -> None:
 
 
 @contextmanager
-def _collector_off() -> Iterator[None]:
+def collector_off() -> Iterator[None]:
     """Pause the cyclic garbage collector: records form no cycles, and walking them costs most."""
     enabled = gc.isenabled()
     gc.disable()

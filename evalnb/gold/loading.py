@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from evalnb.errors import BadInputError, GoldError
 from evalnb.files import missing_path, stands
 from evalnb.gold.cases import GoldCase, GoldDataset, Parsed, dataset_from_cases
+from evalnb.gold.cases_file import collector_off
 from evalnb.gold.formats import FORMATS, GOLDEN, ROWS, find_format, parse_rows
 from evalnb.gold.golden import parse_golden
 from evalnb.gold.options import Options
@@ -118,11 +119,12 @@ def load_gold_file(path: Path, options: Options, *, kind: str | None = None) -> 
         )
     chosen = FORMATS[kind]
     options.refuse_others(chosen.what, *chosen.options)
-    found = chosen.read(path, options)
-    if isinstance(found, GoldDataset):
-        return found
     name = path.resolve().name if path.is_dir() else path.stem
-    return _pinned(found, name, options, where=str(path))
+    with collector_off():  # halves the time of a large table
+        found = chosen.read(path, options)
+        if isinstance(found, GoldDataset):
+            return found
+        return _pinned(found, name, options, where=str(path))
 
 
 def _parse_golden(document: Any, where: str, options: Options) -> Parsed:
