@@ -40,8 +40,15 @@ COMMANDS = {
         "evaluate",
         "Measure where the first correct chunk lands, for each retrieval leg.",
     ),
-    "score": ("score", "Score TREC run files against judgements, as trec_eval -c does."),
-    "compare": ("compare", "Say which differences are real, and which cases changed."),
+    "score": ("score", "Score run files against judgements, as trec_eval -c does."),
+    "compare": (
+        "compare",
+        "Say which differences are real, which cases changed, and whether the gates hold.",
+    ),
+    "history": (
+        "history",
+        "Say what changed since the last run: flipped cases first, then values and settings.",
+    ),
     "report": ("compare", "Run the report notebooks over saved reports and export them to HTML."),
 }
 

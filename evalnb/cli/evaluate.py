@@ -124,7 +124,13 @@ def evaluate(
 def eval_retrieval(
     golden: Annotated[Path, typer.Argument(help="golden.json, or any gold set.")],
     *,
-    workspace: Annotated[Path, typer.Option(help="Embedded workspace to search.")],
+    workspace: Annotated[
+        Path | None,
+        typer.Option(help="Embedded workspace to search; with --system, an id in its database."),
+    ] = None,
+    system: Annotated[
+        str | None, typer.Option(help="TOML file of a database or of fused channels.")
+    ] = None,
     knowledge_base: Annotated[
         str | None, typer.Option(help="Source key: search only this knowledge base.")
     ] = None,
@@ -139,14 +145,13 @@ def eval_retrieval(
 ) -> None:
     """Measure where the first correct chunk lands, for each retrieval leg.
 
-    A leg that the workspace lacks is n/a and poisons nothing; one leg that was evaluated is enough.
+    A leg that the system lacks is n/a and poisons nothing; one leg that was evaluated is enough.
     """
-    from evalnb.api import open_workspace
     from evalnb.comparison.advice import advise
     from evalnb.gold.loading import load_gold
-    from evalnb.search.request import Scope
     from evalnb.show.decisions import decisions_text
     from evalnb.show.tables import eval_retrieval_text
+    from evalnb.wiring import scoped_system
 
     if knowledge_base is not None and documents is not None:
         raise BadInputError("give --knowledge-base or --documents, not both")
@@ -156,15 +161,12 @@ def eval_retrieval(
             f"unknown mode {unknown[0]!r}" if chosen else "no mode is given",
             remedy=f"--modes takes some of {','.join(MODES)}",
         )
-    opened = open_workspace(workspace)
-    scope = Scope()
-    if knowledge_base is not None or documents is not None:
-        names = [name.strip() for name in (documents or "").split(",") if name.strip()]
-        if documents is not None and not names:
-            raise BadInputError(f"--documents names none: {documents!r}")
-        scope = opened.resolve_scope(
-            source_keys=[knowledge_base] if knowledge_base is not None else [], documents=names
-        )
+    names = [name.strip() for name in (documents or "").split(",") if name.strip()]
+    if documents is not None and not names:
+        raise BadInputError(f"--documents names none: {documents!r}")
+    opened, scope = scoped_system(
+        workspace=workspace, system=system, knowledge_base=knowledge_base, documents=names
+    )
     gold = load_gold(golden)
     request = _changed(
         _leg_request(chosen, split=gold.cases[0].split if gold.cases else "development"),
@@ -181,7 +183,7 @@ def eval_retrieval(
             if decided := decisions_text(advise(report.record)):
                 show("\n" + decided)
         if out is not None:
-            note(f"report: {report.save(out / 'report.json')}")
+            note(f"report: {_saved(report, out)}")
     raise typer.Exit(_status(report, any_variant=True))
 
 
@@ -373,7 +375,7 @@ def write_folder(
     from evalnb.show.notebooks import build_report_folder
     from evalnb.show.tables import write_csv
 
-    paths = {"report": report.save(out / "report.json")}
+    paths = {"report": _saved(report, out)}
     for name in DERIVED:
         (out / name).unlink(missing_ok=True)
     paths["scores"] = write_csv(report.frame(), out / "scores.csv")
@@ -383,6 +385,14 @@ def write_folder(
         for path in build_report_folder(paths["report"], out):
             paths[path.name] = path
     return paths
+
+
+def _saved(report: Report, out: Path) -> Path:
+    from evalnb.evaluation.history import remember
+
+    path = report.save(out / "report.json")
+    remember(report.record, out)
+    return path
 
 
 def _summary(report: Report, *, paths: dict[str, Path]) -> dict[str, Any]:

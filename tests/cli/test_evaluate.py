@@ -145,7 +145,27 @@ def test_a_second_report_leaves_nothing_of_the_first(run, place):
     assert "reverse against search" in done.stdout  # the verdict, in words
     (place / "out" / "variant_report.html").write_text("of the first")
     run(*EVALUATE, "--system", "mine:search", "--out", "out", "--no-notebooks")
-    assert sorted(p.name for p in (place / "out").iterdir()) == ["report.json", "scores.csv"]
+    names = sorted(p.name for p in (place / "out").iterdir())
+    assert names == ["history.jsonl", "report.json", "scores.csv"]
+
+
+def test_history_says_what_changed_between_runs_into_one_folder(run, place):
+    for name in ("search", "reverse"):
+        chosen = variants_file(place, "v", systems={"v": {"callable": f"mine:{name}"}})
+        assert run(*EVALUATE, *chosen, "--out", "out", "--no-notebooks").returncode == 0
+    done = run("history", "out")
+    assert done.returncode == 0
+    assert "2 runs" in done.stdout
+    assert "variant v: callable" in done.stdout
+    assert "mine:reverse" in done.stdout
+    assert "Means, oldest run first" in done.stdout
+    document = json.loads(run("history", "out", "--json").stdout)
+    assert {c["outcome"] for c in document["changes"]["values"]} == {"worse"}
+    assert [len(row["means"]) for row in document["means"]] == [2] * len(document["means"])
+    alone = run("history", "out/report.json")
+    assert "1 run," in alone.stdout
+    assert "Since" not in alone.stdout
+    assert run("history", "nowhere").returncode == 2
 
 
 def variants_file(place, *names, systems=None):
