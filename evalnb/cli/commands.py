@@ -45,6 +45,11 @@ COMMANDS = {
         "compare",
         "Say which differences are real, which cases changed, and whether the gates hold.",
     ),
+    "power": ("planning", "Say what a gold set can show, before anything is run on it."),
+    "audit": (
+        "planning",
+        "Say what a published pair of means can mean when its cases are not at hand.",
+    ),
     "history": (
         "history",
         "Say what changed since the last run: flipped cases first, then values and settings.",

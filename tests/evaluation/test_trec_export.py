@@ -58,7 +58,8 @@ def test_phrases_become_judged_units_of_each_corpus(tmp_path: Path) -> None:
         workspace = open_workspace(tmp_path / name, create=True)
         documents = [{"path": "a.md", "text": text}, {"path": "b.md", "text": text.upper()}]
         workspace.ingest_corpus(
-            {"sources": [{"key": "s", "documents": documents}]}, settings={"chunk_size": size, "chunk_overlap": 0}
+            {"sources": [{"key": "s", "documents": documents}]},
+            settings={"chunk_size": size, "chunk_overlap": 0},
         )
         workspace.index("lexical:stem-en")
     gold = dataset_from_cases(
