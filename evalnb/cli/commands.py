@@ -45,6 +45,10 @@ COMMANDS = {
         "compare",
         "Say which differences are real, which cases changed, and whether the gates hold.",
     ),
+    "explain": (
+        "explain",
+        "Say what a figure of one case is made of, and which rule would change it.",
+    ),
     "power": ("planning", "Say what a gold set can show, before anything is run on it."),
     "audit": (
         "planning",
