@@ -6,7 +6,8 @@ import time
 import uuid
 from collections.abc import Sequence
 from concurrent.futures import CancelledError, Future
-from threading import Lock, local
+from contextlib import suppress
+from threading import get_ident
 from typing import Any
 
 from evalnb.errors import EvalnbError, MissingExtraError, NotEvaluatedError
@@ -18,9 +19,7 @@ from evalnb.evaluation.searching import Searcher, Setup, Task
 CONNECT_S = 5.0
 ALONE_S = 30.0  # a supervised worker that died is back sooner
 
-_mine = local()
-_searchers: dict[str, list[Searcher]] = {}
-_lock = Lock()
+_searchers: dict[tuple[str, int], Searcher] = {}  # in a worker: by run and thread
 
 
 class DaskExecutor:
@@ -121,7 +120,14 @@ class DaskExecutor:
         """Drop what has not begun, and have the workers close their sessions."""
         if self._client.status == "running":
             self._client.cancel(list(self._theirs.values()))
-            self._client.run(close_searchers, self._run, on_error="ignore")
+            # As tasks, as a worker that hangs would never answer otherwise.
+            closing = [
+                self._client.submit(close_searchers, self._run, workers=[worker], pure=False)
+                for worker in self._client.nthreads()
+            ]
+            with suppress(Exception):  # a worker that is dead or hangs: the run has its answers
+                for future in closing:
+                    future.result(timeout=CLOSING_S)
         self._client.close(timeout=CLOSING_S)
 
 
@@ -131,17 +137,13 @@ def _check_loads(content: bytes) -> None:
 
 def run_searches(run: str, content: bytes, tasks: Sequence[Task]) -> list[Answer]:
     """Run searches in a worker, on the sessions of this thread."""
-    searchers: dict[str, Searcher] = _mine.__dict__.setdefault("searchers", {})
-    if run not in searchers:
-        searchers[run] = Searcher(load_setup(content))
-        with _lock:
-            _searchers.setdefault(run, []).append(searchers[run])
-    return searchers[run].run(tasks)
+    key = (run, get_ident())
+    if key not in _searchers:
+        _searchers[key] = Searcher(load_setup(content))
+    return _searchers[key].run(tasks)
 
 
 def close_searchers(run: str) -> None:
     """Close the sessions that a worker opened for one run."""
-    with _lock:
-        opened = _searchers.pop(run, [])
-    for searcher in opened:
-        searcher.close()
+    for key in [key for key in list(_searchers) if key[0] == run]:
+        _searchers.pop(key).close()
