@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 
 from evalnb.errors import BadInputError, EvalnbError, NotFoundError
 from evalnb.evaluation.request import SystemSpec, Variant
-from evalnb.search.request import Id, Overrides, Record
+from evalnb.search.request import Id, Overrides, Record, Scope
 from evalnb.search.system import SearchSystem
 from evalnb.strict_json import describe_validation_error
 from evalnb.systems.settings import parse_settings, read_toml
@@ -124,6 +124,44 @@ def load_system(spec: SystemSpec, folder: Path) -> SearchSystem:
     return toml_system(folder / spec.toml)
 
 
+def scoped_system(
+    *,
+    workspace: Path | None,
+    system: str | None,
+    knowledge_base: str | None,
+    documents: Sequence[str],
+) -> tuple[SearchSystem, Scope]:
+    """Open what a command line narrows: a workspace, or the database of a TOML file.
+
+    Raises
+    ------
+    BadInputError
+        If neither is given, or a system cannot be narrowed like that.
+    NotFoundError
+        If a workspace has no such knowledge base or document.
+    """
+    keys = [knowledge_base] if knowledge_base is not None else []
+    if system is not None:
+        scope: dict[str, Any] = {
+            "workspace": workspace and str(workspace),
+            "knowledge_base": knowledge_base,
+            "documents": list(documents) or None,
+        }
+        given = {name: value for name, value in scope.items() if value is not None}
+        if given and not system.endswith(".toml"):
+            raise BadInputError("a function cannot be narrowed", where=system)
+        return toml_system(Path(system), scope=given) if given else system_from_option(
+            system
+        ), Scope()
+    if workspace is None:
+        raise BadInputError(
+            "no system to search", remedy="give --workspace DIR, or --system FILE.toml"
+        )
+    opened = open_workspace(workspace)
+    narrow = opened.resolve_scope(keys, documents) if keys or documents else Scope()
+    return opened, narrow
+
+
 def system_from_option(option: str) -> SearchSystem:
     """Read ``--system``: MODULE:CALLABLE, or the path of a TOML file."""
     key = "toml" if option.endswith(".toml") else "callable"
@@ -140,8 +178,8 @@ def _function(spec: SystemSpec, folder: Path) -> FunctionSystem:
     return FunctionSystem(found, version=spec.version, timeout_s=spec.timeout_s)
 
 
-def toml_system(path: Path) -> SearchSystem:
-    """Open the system that a TOML file describes.
+def toml_system(path: Path, *, scope: Mapping[str, Any] | None = None) -> SearchSystem:
+    """Open the system that a TOML file describes; ``scope`` stands over that of a database.
 
     It has one of the tables ``http``, ``postgres`` and ``fused``, or the keys of a variants file's
     system. Paths in it are relative to its folder.
@@ -163,6 +201,10 @@ def toml_system(path: Path) -> SearchSystem:
             remedy=f"write a table {', '.join(f'[{name}]' for name in kinds)}, or one of the keys "
             "workspace, callable and run",
         )
+    if scope and kind != "postgres":
+        raise BadInputError(
+            f"only a database can be narrowed by {', '.join(scope)}", where=str(path)
+        )
     if kind is None:
         spec = parse_settings(SystemSpec, written, where=str(path))
         if spec.toml:
@@ -177,6 +219,9 @@ def toml_system(path: Path) -> SearchSystem:
             where=str(path),
             remedy=f"one system a file: write everything under [{kind}]",
         )
+    if scope:
+        own = table.get("scope")
+        table["scope"] = {**(own if isinstance(own, dict) else {}), **scope}
     return kinds[kind](table, path)
 
 

@@ -337,7 +337,11 @@ def test_weighted_fusion_needs_every_score():
         ({"channels": ["lexical"]}, CapabilityError, "keyword, semantic"),
         ({"rerank": True}, CapabilityError, "no reranker is given"),
         ({"mode": "hybrid_rerank"}, CapabilityError, "no reranker is given"),
-        ({"hints": {"reranker": "maxsim"}}, CapabilityError, "reranker here is not named, found 'maxsim'"),
+        (
+            {"hints": {"reranker": "maxsim"}},
+            CapabilityError,
+            "reranker here is not named, found 'maxsim'",
+        ),
         (
             {"hints": {"lexical_operator": "any"}},
             CapabilityError,

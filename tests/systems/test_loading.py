@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 
 import psycopg
@@ -15,7 +16,7 @@ from evalnb.gold.cases import GoldCase, dataset_from_cases
 from evalnb.search.request import Controls
 from evalnb.search.system import SearchContext
 from evalnb.systems.postgres.loading import Chunk, load_chunks
-from evalnb.systems.postgres.system import postgres_settings
+from evalnb.systems.postgres.system import postgres_settings, postgres_system
 from evalnb.wiring import toml_system
 from evalnb.workspace.system import open_workspace
 
@@ -197,3 +198,79 @@ def test_a_copy_needs_a_database_with_documents_and_a_text_index(tmp_path, capsy
     bare.index("text:lsa-256")
     assert main(["copy", str(path), "--workspace", str(bare.folder)]) == 2
     assert "a copy needs the table of documents" in capsys.readouterr().err
+
+
+LEGS = """
+[postgres]
+dsn_env = "COPY_DSN"
+preset = "documents-chunks"
+operator = "any"
+chunks = {table = "legs"}
+documents = {table = "legs_documents"}
+"""
+SCOPES = [
+    # arguments, rank of the first chunk about hats, found by keyword
+    ((), "2"),
+    (("--workspace", "a"), "2"),
+    (("--workspace", "b"), "miss"),
+    (("--knowledge-base", "hall"), "1"),
+    (("--documents", "hats.md"), "1"),
+    (("--documents", "d1, boots.md"), "miss"),
+    (("--workspace", "a", "--documents", "d2"), "1"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "rank"), SCOPES)
+def test_the_four_legs_of_a_database_are_measured_in_a_scope(
+    database, tmp_path, capsys, arguments, rank
+):
+    (tmp_path / "pg.toml").write_text(LEGS)
+    golden = tmp_path / "golden.json"
+    case = {"query": "warm boots", "expect": {"document": "hats", "content_contains": "warm"}}
+    golden.write_text(json.dumps({"cases": [case]}))
+    chunks = [
+        Chunk("u1", "warm boots", [1.0, 0.0], "d1", "boots.md", "shop"),
+        Chunk("u2", "hats are warm", [0.0, 1.0], "d2", "hats.md", "hall"),
+    ]
+    settings = postgres_settings(tomllib.loads(LEGS)["postgres"])
+    load_chunks(settings, chunks, workspace="a", dimensions=2)
+    pg = str(tmp_path / "pg.toml")
+    assert main(["eval-retrieval", str(golden), "--system", pg, *arguments]) == 0
+    out = capsys.readouterr().out
+    (line,) = [line for line in out.splitlines() if "warm boots" in line]
+    assert line.split()[-4:] == ["n/a", rank, "n/a", "n/a"]  # nothing embeds the query
+
+
+def test_what_cannot_be_narrowed_is_told(tmp_path, capsys):
+    golden = tmp_path / "golden.json"
+    golden.write_text('{"cases": [{"query": "q", "expect": {"document": "d"}}]}')
+    (tmp_path / "s.toml").write_text('[http]\nurl = "http://x/"\n')
+    (tmp_path / "k.toml").write_text('workspace = "kb"\n')
+    for arguments, says in (
+        ((), "no system to search"),
+        (("--system", "mine:search", "--documents", "a"), "a function cannot be narrowed"),
+        (("--system", str(tmp_path / "s.toml"), "--workspace", "w"), "narrowed by workspace"),
+        (("--system", str(tmp_path / "k.toml"), "--knowledge-base", "k"), "by knowledge_base"),
+    ):
+        assert main(["eval-retrieval", str(golden), *arguments]) == 2
+        assert says in capsys.readouterr().err
+
+
+def test_a_user_who_may_only_read_searches_and_cannot_copy(database, monkeypatch):
+    table = TABLE | {"chunks": {"table": "readable"}, "documents": {"table": "readable_documents"}}
+    settings = postgres_settings(table)
+    load_chunks(settings, CHUNKS, workspace="a", dimensions=2)
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("CREATE USER only_reads")
+        connection.execute("GRANT SELECT ON readable, readable_documents TO only_reads")
+    monkeypatch.setenv("COPY_DSN", database.replace("postgres:@", "only_reads:@"))
+    system = postgres_system(table)
+    report = ev.evaluate(
+        dataset_from_cases(
+            (GoldCase(case_id="c", split="development", request={"query": "sun"}),), dataset_id="d"
+        ),
+        {"pg": (system, {"mode": "keyword"})},
+    ).record
+    assert [hit.ids.unit_id for hit in report.results[0].result.hits] == ["u3"]
+    with pytest.raises(CapabilityError, match=r"permission denied .*grant the user"):
+        load_chunks(settings, CHUNKS, workspace="a", dimensions=2)

@@ -204,7 +204,7 @@ def _explain(error: psycopg.Error, password: str | None) -> NoReturn:
         errors.InvalidSchemaName: "correct the schema of the tables",
         errors.UndefinedObject: "correct language, the text search configuration",
         errors.UndefinedFunction: "embedding has to be a column of type vector, text one of text",
-        errors.InsufficientPrivilege: "grant the user SELECT on the tables",
+        errors.InsufficientPrivilege: "grant the user SELECT on the tables; a copy also writes",
         errors.DataException: "embed queries with the model that embedded the chunks",
     }
     remedy = next((text for kind, text in missing.items() if isinstance(error, kind)), None)
