@@ -42,6 +42,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv
         The arguments after the program's name; those of the process by default.
     """
+    # A stream that was closed is None: what nobody can read goes nowhere.
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # spell out what a terminal's encoding lacks
             stream.reconfigure(errors="backslashreplace")

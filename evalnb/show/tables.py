@@ -367,4 +367,4 @@ def write_csv(frame: pd.DataFrame, path: Path) -> Path:
 
 
 def _is_formula(value: object) -> bool:
-    return isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return isinstance(value, str) and value.startswith(tuple("=+-@\t\r＝＋－＠"))

@@ -16,6 +16,7 @@ import numpy as np
 
 from evalnb.workspace.analysis import fold
 from evalnb.workspace.encoders import Floats, Role, unit_length
+from evalnb.workspace.vectors import save_array
 
 DIMENSIONS = 256
 LSA_SETTINGS = {
@@ -64,8 +65,8 @@ class LsaEncoder:
         """Write the space as arrays and JSON."""
         words = sorted(self.vocabulary, key=self.vocabulary.__getitem__)
         (folder / VOCABULARY).write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
-        np.save(folder / WEIGHTS, self.idf, allow_pickle=False)
-        np.save(folder / COMPONENTS, self.components, allow_pickle=False)
+        save_array(folder / WEIGHTS, self.idf)
+        save_array(folder / COMPONENTS, self.components)
 
 
 def split_words(text: str) -> list[str]:

@@ -24,7 +24,16 @@ from evalnb.workspace.lsa import LSA_SETTINGS, fit_lsa, load_lsa
 from evalnb.workspace.models import MINILM, RUNTIME, canonical_model_name, find_model, is_folder
 from evalnb.workspace.snapshot import Snapshot
 from evalnb.workspace.store import Store
-from evalnb.workspace.vectors import OWNERS, Floats, Ints, Owners, Vectors, best_places
+from evalnb.workspace.vectors import (
+    OWNERS,
+    Floats,
+    Ints,
+    Owners,
+    Vectors,
+    best_places,
+    create_matrix,
+    save_array,
+)
 
 TEXT = "text:"
 LSA = f"{TEXT}lsa-256"
@@ -215,15 +224,13 @@ class _Corpus:
         of_text = [shared.setdefault(row.tobytes(), len(shared)) for row in rows]
         columns = np.array([of_text[place[digest]] for digest in self.digests], dtype=np.int32)
         kept = np.unique(np.array(of_text, dtype=np.intp), return_index=True)[1]
-        matrix = np.lib.format.open_memmap(
-            folder / MATRIX, mode="w+", dtype=np.float32, shape=(rows.shape[1], len(kept))
-        )
+        matrix = create_matrix(folder / MATRIX, (rows.shape[1], len(kept)))
         for start in range(0, len(kept), _COLUMNS_AT_ONCE):
             some = slice(start, start + _COLUMNS_AT_ONCE)
             matrix[:, some] = rows[kept[some]].T
         matrix.flush()
-        np.save(folder / COLUMNS, columns, allow_pickle=False)
-        np.save(folder / OWNER_CODES, self.codes, allow_pickle=False)
+        save_array(folder / COLUMNS, columns)
+        save_array(folder / OWNER_CODES, self.codes)
         (folder / OWNER_VALUES).write_text(json.dumps(self.values), encoding="utf-8")
         (folder / UNITS).write_bytes(self.units)
         (folder / DIGESTS).write_bytes(b"".join(self.digests))

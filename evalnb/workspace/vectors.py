@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +20,30 @@ Mask = npt.NDArray[np.bool_]
 OWNERS = ("source", "document", "revision", "modality")
 _BLOCKS_PER_WANTED = 8
 _LENGTH_TOLERANCE = 1e-3
+
+
+def save_array(path: Path, array: npt.NDArray[Any]) -> None:
+    """Write an array; a full disk is said as every other write says it."""
+    try:
+        np.save(path, array, allow_pickle=False)
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path)) from error
+
+
+def create_matrix(
+    path: Path, shape: tuple[int, int]
+) -> np.memmap[tuple[int, ...], np.dtype[np.float32]]:
+    """Map a new matrix whose place on the disk is taken: a full one would kill the process."""
+    matrix = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
+    if hasattr(os, "posix_fallocate") and matrix.size:
+        with path.open("r+b") as file:
+            try:
+                os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, str(path)) from error
+    return matrix
 
 
 @dataclass(frozen=True, slots=True)

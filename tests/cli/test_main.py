@@ -144,6 +144,13 @@ def test_a_full_disk_is_said_once() -> None:
     assert done.stderr == "NOT_EVALUATED: No space left on device\n"
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_closed_stream_is_no_fault(closed: str) -> None:
+    assert (done := _process(f"evalnb --version {closed}")).returncode == 0
+    assert done.stderr == ""
+    assert _process(f"evalnb foo {closed}").returncode == 2
+
+
 def test_a_terminal_without_unicode() -> None:
     done = _process(
         "evalnb çağrı",

@@ -276,6 +276,12 @@ def test_utf16_is_recognised_but_not_guessed() -> None:
 FORMULAS = ["=1+1", "+1", "-1", "@x", "'=x", "''=x", "'quoted'", "a=b", "plain", 'a"b\nc,d']
 
 
+@pytest.mark.parametrize("sign", "=+-@＝＋－＠")
+def test_what_a_spreadsheet_would_run_gets_an_apostrophe(sign: str) -> None:
+    assert format_delimited([[f"{sign}1"]]) == f"'{sign}1\r\n"
+    assert list(labels(csv(format_delimited([["query"], [f"{sign}1"]])))) == [f"{sign}1"]
+
+
 def test_formulas_are_protected_and_read_back() -> None:
     text = format_delimited([["query", "expected"], *([cell, "d"] for cell in FORMULAS)])
     cells = [row.partition(",")[0] for row in text.split("\r\n")[1:8]]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -20,6 +23,21 @@ BEST = [
     ([0.9, 0.8, 0.1], 2, [False, False, False], []),
     ([], 3, None, []),
 ]
+
+
+@pytest.mark.parametrize("kib", [0, 8, 60])
+def test_a_full_disk_is_said_with_its_file(tmp_path, kib) -> None:
+    script = (
+        "import resource, signal, sys; from pathlib import Path; import numpy as np\n"
+        "from evalnb.workspace.vectors import create_matrix, save_array\n"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({kib * 1024}, {kib * 1024}))\n"
+        "for write in (lambda p: save_array(p, np.zeros(20_000)),\n"
+        "              lambda p: create_matrix(p, (100, 200)).fill(1)):\n"
+        "    try: write(Path('a.npy')); sys.exit(9)\n"
+        "    except OSError as error: assert error.errno and error.filename in ('a.npy', None)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=False)
+    assert done.returncode == 0
 
 
 @pytest.mark.parametrize(("scores", "limit", "admitted", "places"), BEST)

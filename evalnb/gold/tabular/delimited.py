@@ -12,10 +12,11 @@ from evalnb.files import decode_text
 from evalnb.gold.tabular.table import COLUMNS, Table
 
 DELIMITERS = (",", ";", "\t")
-# What a spreadsheet would run as a formula (OWASP's list) is protected by an apostrophe on export,
+# What a spreadsheet would run as a formula (OWASP's list, and the same signs at full width, which
+# some take for them) is protected by an apostrophe on export,
 # and the apostrophe taken off again here.
-_PROTECTED = re.compile(r"'+[=+\-@\t\r]")
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_PROTECTED = re.compile(r"'+[=+\-@\t\r＝＋－＠]")
+_FORMULA = re.compile(r"'*[=+\-@\t\r＝＋－＠]")
 
 
 def read_delimited(
