@@ -34,8 +34,6 @@ from evalnb.systems.hits import UnreadSession, parse_hits
 from evalnb.systems.merging import Merged, merge_hits
 from evalnb.systems.reranking import Reranker
 
-DEFAULT_CANDIDATES = 100
-DEFAULT_RERANK_DEPTH = 50
 FUSION_HINTS = ("fusion", "rrf_k", "weights", "normalisation", "candidates", "rerank_depth")
 
 

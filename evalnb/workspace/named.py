@@ -5,25 +5,52 @@ Each is loaded when it is first used; until then its absence harms nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TypeVar
+from typing import Any
 
 from evalnb.errors import CapabilityError, EvalnbError, MissingExtraError, NotFoundError
-from evalnb.workspace.encoders import Floats, OnnxEncoder, load_encoder
+from evalnb.workspace.encoders import Floats, load_encoder
 from evalnb.workspace.models import canonical_model_name, find_model
-from evalnb.workspace.rerank import Reranker, canonical_reranker, find_reranker, reranker_identity
-
-Model = TypeVar("Model")
+from evalnb.workspace.rerank import canonical_reranker, find_reranker, reranker_identity
 
 
-class NamedEncoder:
-    """Embeds queries with ``minilm-l6-v2-int8``, or with the model in a folder, ``onnx:DIR``."""
-
+class _NamedModel:
     version = "pinned"  # by the digests of its identity
 
     def __init__(self, name: str) -> None:
-        self.name = canonical_model_name(name)
+        self.name = name
+
+    def check(self) -> None:
+        """Load the model.
+
+        Raises
+        ------
+        CapabilityError
+            If it is not there.
+        """
+        assert self._model
+
+    @cached_property
+    def _model(self) -> Any:
+        try:
+            return self._load()
+        except (MissingExtraError, NotFoundError) as error:
+            raise CapabilityError(error.message, where=error.where, remedy=error.remedy) from error
+
+    def _load(self) -> Any:
+        raise NotImplementedError
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the model behind: a copy in another process loads its own."""
+        return {"name": self.name}
+
+
+class NamedEncoder(_NamedModel):
+    """Embeds queries with ``minilm-l6-v2-int8``, or with the model in a folder, ``onnx:DIR``."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(canonical_model_name(name))
 
     @property
     def identity(self) -> dict[str, str]:
@@ -33,59 +60,29 @@ class NamedEncoder:
         except EvalnbError:  # whoever uses it is told
             return {"model": self.name}
 
-    def check(self) -> None:
-        """Load the model.
-
-        Raises
-        ------
-        CapabilityError
-            If it is not there.
-        """
-        assert self._encoder
-
     def __call__(self, texts: Sequence[str]) -> list[Floats]:
         """Return the vector of each query."""
-        return list(self._encoder.encode(texts, "query"))
+        return list(self._model.encode(texts, "query"))
 
-    @cached_property
-    def _encoder(self) -> OnnxEncoder:
-        return _available(lambda: load_encoder(find_model(self.name)))
+    def _load(self) -> Any:
+        return load_encoder(find_model(self.name))
 
 
-class NamedReranker:
+class NamedReranker(_NamedModel):
     """Reranks with ``maxsim``, ``maxsim:onnx:DIR`` or a cross-encoder, ``onnx:DIR``."""
 
-    version = "pinned"  # by the digests of its identity
-
     def __init__(self, name: str) -> None:
-        self.name = canonical_reranker(name)
+        super().__init__(canonical_reranker(name))
 
     @property
     def identity(self) -> dict[str, str]:
         """The digests of the model; its name alone where it is not there."""
         return {"model": self.name, **reranker_identity(self.name, {})}
 
-    def check(self) -> None:
-        """Load the model.
-
-        Raises
-        ------
-        CapabilityError
-            If it is not there.
-        """
-        assert self._reranker
-
     def __call__(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         """Return one score a text."""
-        return self._reranker.scores(query, texts)
+        scores: Sequence[float] = self._model.scores(query, texts)
+        return scores
 
-    @cached_property
-    def _reranker(self) -> Reranker:
-        return _available(lambda: find_reranker(self.name, {}))
-
-
-def _available(load: Callable[[], Model]) -> Model:
-    try:
-        return load()
-    except (MissingExtraError, NotFoundError) as error:
-        raise CapabilityError(error.message, where=error.where, remedy=error.remedy) from error
+    def _load(self) -> Any:
+        return find_reranker(self.name, {})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -216,4 +218,13 @@ def test_a_composed_system_adds_up_its_channels_and_its_reranker(serve):
         calls=3, tokens=149, cost=0.25, by_model={"small": TokenCount(input=43, output=6)}
     )
     for each in (session, embed, rerank):
+        each.close()
+
+
+def test_a_provider_that_was_used_can_be_sent_to_another_process(serve):
+    embed = Embeddings(endpoint(serve(embedding)))
+    assert embed(["a"]).tolist() == [[1.0, 1.0]]
+    copy = pickle.loads(pickle.dumps(embed))
+    assert copy(["bb"]).tolist() == [[2.0, 1.0]]
+    for each in (embed, copy):
         each.close()
