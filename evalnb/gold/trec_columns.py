@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evalnb.gold.trec_rows import DECIMAL
-
 Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
@@ -18,8 +16,7 @@ PAD = 8  # words of eight bytes are loaded at any offset, so also past both ends
 N_COLUMNS = 6
 QUERY, DOCUMENT, RANK, SCORE = 0, 2, 3, 4
 
-_NEWLINE, _BLANK, _PLUS, _MINUS, _POINT, _DIGIT_0 = b"\n +-.0"
-_MANY = 99  # more digits than are read at once
+_NEWLINE, _BLANK = b"\n "
 
 
 def _u64(value: int) -> np.uint64:
@@ -28,8 +25,6 @@ def _u64(value: int) -> np.uint64:
 
 _LOW = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)  # the first n bytes of a word
 _HIGH = ~_LOW[::-1]  # the last n
-_POWERS = np.array([10**n for n in range(20)], np.uint64)
-_FLOAT_POWERS = _POWERS.astype(np.float64)  # exact: 10**22 still is
 
 
 class Unusual(Exception):  # noqa: N818  # a turn in the way, not an error
@@ -122,31 +117,27 @@ class Columns:
 
     def decimals(self, column: int) -> Floats:
         """Read a column of finite decimals, as ``float`` reads them."""
+        import pyarrow
+
         begins, ends = self._column(column)
-        first = self._data[begins]
-        negative = first == _MINUS
-        if (first < _DIGIT_0).any():
-            begins += negative | (first == _PLUS)
-        points, n_fraction = self._points(begins, ends)
-        n_whole = points - begins
-        odd = (n_whole < 0) | (n_whole > 8) | (n_whole + n_fraction < 1)
-        if odd.any() or np.max(n_fraction) > 8:
-            odd |= (n_fraction > 16) | (n_whole + n_fraction > 19)  # what 64 bits hold
-            n_whole = np.where(odd, 0, n_whole)
-            n_fraction = np.where(odd, 0, n_fraction)
-        values, invalid = self._digits(points, n_whole)
-        values *= _POWERS[n_fraction]
-        if np.max(n_fraction) > 8:
-            upper, wrong = self._digits(ends - 8, np.maximum(n_fraction - 8, 0))
-            values += upper * _POWERS[8]
-            invalid |= wrong
-        lower, wrong = self._digits(ends, np.minimum(n_fraction, 8))
-        values += lower
-        invalid |= wrong
-        found = _divide(values, n_fraction)
-        np.negative(found, out=found, where=negative)
-        rows = np.flatnonzero(odd | (invalid != 0))
-        found[rows] = [_any_decimal(text) for text in self.texts(column, rows)]
+        lengths = ends - begins
+        # The layout of Arrow's views: length and twelve bytes, or length, four bytes and a place.
+        low, high = self._words[begins], self._words[np.minimum(begins + 8, len(self._words) - 1)]
+        low &= _LOW[np.minimum(lengths, 8)]
+        high &= _LOW[np.clip(lengths - 8, 0, 4)]
+        views = np.empty((len(begins), 2), np.uint64)
+        views[:, 0] = lengths.view(np.uint64) | low << _u64(32)
+        views[:, 1] = np.where(
+            lengths > 12, begins.view(np.uint64) << _u64(32), low >> _u64(32) | high << _u64(32)
+        )
+        buffers = [None, pyarrow.py_buffer(views), pyarrow.py_buffer(self._data)]
+        texts = pyarrow.Array.from_buffers(pyarrow.string_view(), len(begins), buffers)
+        try:
+            found: Floats = texts.cast(pyarrow.float64()).to_numpy()
+        except pyarrow.ArrowInvalid:
+            raise Unusual from None
+        if not np.isfinite(found).all():
+            raise Unusual
         return found
 
     def steps(self, column: int) -> tuple[Flags, Flags] | None:
@@ -158,7 +149,7 @@ class Columns:
         """
         begins, ends = self._column(column)
         lengths = ends - begins
-        shared = int(ends[0]) - 1 - int(self._find_points(begins[:1], ends[:1])[0])
+        shared = len(self.texts(column, np.zeros(1, np.int64))[0].partition(b".")[2])
         longest = int(lengths.max())
         if shared < 1 or longest > 16 or lengths.min() < shared + 2:
             return None
@@ -193,32 +184,7 @@ class Columns:
             return None
         return word.byteswap()
 
-    def _points(self, begins: Ints, ends: Ints) -> tuple[Ints, Ints | np.int64]:
-        """Return where each decimal point stands, and how many digits follow it.
-
-        Most files have as many digits behind every point: then that number stands for all.
-        """
-        shared = ends[0] - 1 - self._find_points(begins[:1], ends[:1])[0]
-        if shared > 0 and (self._data[ends - (shared + 1)] == _POINT).all():
-            return ends - (shared + 1), shared
-        points = self._find_points(begins, ends)
-        n_fraction = np.maximum(ends - points - 1, 0)
-        n_fraction[(points < ends) & (self._data[points] != _POINT)] = _MANY
-        return points, n_fraction
-
-    def _find_points(self, begins: Ints, ends: Ints) -> Ints:
-        """Return the place of the first point among eight bytes, at most the end."""
-        others = self._words[begins]
-        others ^= _u64(0x2E2E2E2E2E2E2E2E)
-        zeros = others - _u64(0x0101010101010101)
-        zeros &= ~others
-        zeros &= _u64(0x8080808080808080)
-        # The bits below the lowest one set, eight for each byte before the point.
-        zeros = ~zeros & (zeros - _u64(1))
-        found: Ints = np.minimum(begins + (np.bitwise_count(zeros) >> 3), ends)
-        return found
-
-    def _digits(self, ends: Ints, n_digits: Ints | np.int64) -> tuple[Words, Words]:
+    def _digits(self, ends: Ints, n_digits: Ints) -> tuple[Words, Words]:
         """Read the up to eight digits before each end; also non-zero where one is no digit."""
         word = self._words[ends - 8]
         word ^= _u64(0x3030303030303030)
@@ -236,13 +202,6 @@ class Columns:
         word *= _u64(42949672960001)
         word >>= _u64(32)
         return word, invalid
-
-
-def _any_decimal(text: bytes) -> float:
-    value = float(text) if DECIMAL.fullmatch(text) else np.inf
-    if not np.isfinite(value):
-        raise Unusual
-    return value
 
 
 def hash_texts(texts: list[bytes]) -> Words:
@@ -279,32 +238,3 @@ def _hash(words: Words, begins: Ints, ends: Ints, bound: int) -> Words:
             mixed = np.where(lengths > offset, mixed, hashes)
         hashes = mixed
     return hashes
-
-
-def _divide(values: Words, n_fraction: Ints | np.int64) -> Floats:
-    """Divide whole numbers by powers of ten, rounding once.
-
-    Below 2**53 both are exact and the division rounds. Above, the remainder that the division
-    leaves (by Dekker's exact product) and what the number lost when it became a float are divided
-    once more and added.
-    """
-    powers = _FLOAT_POWERS[n_fraction]
-    high = values.astype(np.float64)
-    quotient = high / powers
-    if values.max() >= 1 << 53:
-        long = np.flatnonzero(values >= _u64(1 << 53))
-        h, q, p = high[long], quotient[long], np.broadcast_to(powers, high.shape)[long]
-        lost = (values[long] - h.astype(np.uint64)).astype(np.int64).astype(np.float64)
-        q_high, q_low = _split(q)
-        p_high, p_low = _split(p)
-        product = q * p
-        error = ((q_high * p_high - product) + q_high * p_low + q_low * p_high) + q_low * p_low
-        quotient[long] = q + ((h - product) - error + lost) / p
-    return quotient
-
-
-def _split(values: Floats) -> tuple[Floats, Floats]:
-    """Split floats into halves of 26 bits, whose products are exact (Veltkamp)."""
-    scaled = values * 134217729.0
-    high = scaled - (scaled - values)
-    return high, values - high
