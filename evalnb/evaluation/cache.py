@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Self
 
 from evalnb.errors import BadInputError, NotEvaluatedError
 from evalnb.evaluation.canonical import digest
 from evalnb.evaluation.machine import versions
+from evalnb.evaluation.searching import Answer
 from evalnb.search.request import Controls, QueryRequest
 from evalnb.search.result import QueryResult
 from evalnb.search.system import Cut, SearchContext
@@ -20,13 +21,6 @@ CACHE_NAME = "cache.sqlite"
 APPLICATION_ID = 0x65766C62
 FORMAT = 1
 PATIENCE_S = 30.0  # how long another process's write is waited for
-
-
-class Answer(NamedTuple):
-    """What one search returned, and its latency in ms (null where it did not come back)."""
-
-    result: QueryResult
-    latency_ms: float | None
 
 
 class SearchCache:

@@ -11,10 +11,9 @@ from threading import get_ident
 from typing import Any
 
 from evalnb.errors import EvalnbError, MissingExtraError, NotEvaluatedError
-from evalnb.evaluation.cache import Answer
 from evalnb.evaluation.executors import CLOSING_S, WorkerLostError
 from evalnb.evaluation.processes import dump_setup, load_setup
-from evalnb.evaluation.searching import Searcher, Setup, Task
+from evalnb.evaluation.searching import Answer, Searcher, Setup, Task
 
 CONNECT_S = 5.0
 ALONE_S = 30.0  # a supervised worker that died is back sooner

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
 
-from evalnb.evaluation.cache import Answer
 from evalnb.evaluation.executors import Executor, WorkerLostError
-from evalnb.evaluation.searching import Task, unavailable
+from evalnb.evaluation.searching import Answer, Task, unavailable
 
 CHUNK_S = 0.05  # long beside what handing over costs, short beside what a stop may lose
 CHUNK_MOST = 64

@@ -12,8 +12,7 @@ from time import monotonic
 from typing import Protocol
 
 from evalnb.errors import BadInputError
-from evalnb.evaluation.cache import Answer
-from evalnb.evaluation.searching import Searcher, Setup, Task
+from evalnb.evaluation.searching import Answer, Searcher, Setup, Task
 
 _NAME = re.compile(r"(local|processes)(?::([1-9]\d{0,3}))?|dask:(\S+)")
 CLOSING_S = 1.0  # for idle workers to close their sessions; one that hangs is left behind

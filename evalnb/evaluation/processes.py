@@ -14,9 +14,8 @@ from multiprocessing.context import SpawnProcess
 from typing import Any
 
 from evalnb.errors import BadInputError
-from evalnb.evaluation.cache import Answer
 from evalnb.evaluation.executors import CLOSING_S, WorkerLostError
-from evalnb.evaluation.searching import Searcher, Setup, Task
+from evalnb.evaluation.searching import Answer, Searcher, Setup, Task
 
 _SENDABLE = (
     "define its function at the top level of a module that the workers can import, or use the "

@@ -13,14 +13,14 @@ from typing import NamedTuple
 from evalnb.errors import InvalidatedError
 from evalnb.evaluation.admission import Admission, Job, admit
 from evalnb.evaluation.assembly import assemble_report, case_result
-from evalnb.evaluation.cache import Answer, SearchCache, answer_key, variant_key
+from evalnb.evaluation.cache import SearchCache, answer_key, variant_key
 from evalnb.evaluation.dispatch import Dispatch
 from evalnb.evaluation.executors import open_executor, parse_executor
 from evalnb.evaluation.integrity import CorpusCheck, HydrationBudget
 from evalnb.evaluation.machine import git_revision, hardware, rare_collections
 from evalnb.evaluation.report import CaseResult, EvaluationReport, Observed
 from evalnb.evaluation.request import EvaluationRequest
-from evalnb.evaluation.searching import Searcher, Setup, Task, unavailable
+from evalnb.evaluation.searching import Answer, Searcher, Setup, Task, unavailable
 from evalnb.gold.cases import GoldDataset
 from evalnb.limits import Limits, check_limit
 from evalnb.search.request import Scope

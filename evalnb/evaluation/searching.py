@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from evalnb.errors import EvalnbError, InvalidatedError, SearchTimeoutError
-from evalnb.evaluation.cache import Answer
 from evalnb.search.calling import TimedCaller
 from evalnb.search.request import Controls, QueryRequest
 from evalnb.search.result import QueryResult
@@ -36,6 +35,13 @@ class Task(NamedTuple):
     case_id: str
     request: QueryRequest
     controls: Controls
+
+
+class Answer(NamedTuple):
+    """What one search returned, and its latency in ms (null where it did not come back)."""
+
+    result: QueryResult
+    latency_ms: float | None
 
 
 @dataclass(frozen=True, kw_only=True)

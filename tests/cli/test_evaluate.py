@@ -14,6 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from evalnb.cli.main import main
+from evalnb.evaluation.report import Observed, load_report_record
 from evalnb.gold.cases import GoldCase, canonical_line, dataset_from_cases
 from evalnb.gold.dataset import write_gold_dir
 from evalnb.workspace.system import open_workspace
@@ -147,6 +148,17 @@ def test_a_second_report_leaves_nothing_of_the_first(run, place):
     run(*EVALUATE, "--system", "mine:search", "--out", "out", "--no-notebooks")
     names = sorted(p.name for p in (place / "out").iterdir())
     assert names == ["history.jsonl", "report.json", "scores.csv"]
+
+
+def test_searches_run_in_processes_that_find_the_users_module(run, place):
+    reports = []
+    for more in ((), ("--executor", "processes:1")):
+        done = run(*EVALUATE, "--system", "mine:search", "--out", "out", "--no-notebooks", *more)
+        assert done.returncode == 0, done.stderr
+        reports.append(load_report_record(place / "out"))
+    one, other = (r.model_copy(update={"observed": Observed()}) for r in reports)
+    assert one == other
+    assert run(*EVALUATE, "--system", "mine:search", "--executor", "lokal").returncode == 2
 
 
 def test_history_says_what_changed_between_runs_into_one_folder(run, place):

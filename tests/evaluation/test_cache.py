@@ -9,8 +9,9 @@ import pytest
 
 from evalnb.api import evaluate, system
 from evalnb.errors import BadInputError, InvalidatedError, NotEvaluatedError
-from evalnb.evaluation.cache import Answer, SearchCache
+from evalnb.evaluation.cache import SearchCache
 from evalnb.evaluation.report import Observed
+from evalnb.evaluation.searching import Answer
 from evalnb.gold.cases import GoldCase, dataset_from_cases
 from evalnb.search.result import Hit, Identities, QueryResult
 from evalnb.search.system import Capabilities, Cut

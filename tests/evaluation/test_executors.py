@@ -16,6 +16,7 @@ import pytest
 
 from evalnb.api import evaluate, open_workspace, system
 from evalnb.errors import BadInputError, InvalidatedError
+from evalnb.evaluation import dispatch
 from evalnb.evaluation.dispatch import AHEAD, Dispatch
 from evalnb.evaluation.executors import ThreadPool, parse_executor
 from evalnb.evaluation.report import Observed
@@ -38,7 +39,7 @@ GOLD = dataset_from_cases(
     dataset_id="thirty",
 )
 SEARCHES = """
-import os, signal, time
+import ctypes, os, signal, time
 from pathlib import Path
 
 def find(query, limit):
@@ -67,6 +68,11 @@ def dies_once(query):
 
 def stuck(query):
     time.sleep(600 if query.endswith(" 3") else 0)
+    return ["d4"]
+
+def clings(query):
+    if query.endswith(" 3"):
+        ctypes.PyDLL(None).sleep(600)  # and lets no other thread of its process run
     return ["d4"]
 
 def process(query):
@@ -211,6 +217,15 @@ def test_a_passed_deadline_ends_the_searches_not_the_report():
     found = list(statuses(report).values())
     assert 0 < found.count("ok") < N
     assert any("deadline" in (r.result.reason or "") for r in report.record.results)
+
+
+def test_a_worker_that_cannot_keep_the_deadline_is_left_behind(searches, monkeypatch):
+    monkeypatch.setattr(dispatch, "GRACE_S", 0.5)
+    began = time.monotonic()
+    report = evaluate(GOLD, {"v": searches.clings}, executor="processes:1", deadline_s=2)
+    assert time.monotonic() - began < 60
+    [reason] = [r.result.reason for r in report.record.results if r.case_id == "c3"]
+    assert reason == "SEARCH_TIMEOUT: the deadline of the request has passed"
 
 
 class Unstable:
