@@ -104,16 +104,14 @@ class Columns:
             keys = self._words[begins] & _LOW[lengths]
         return np.flatnonzero(keys[1:] != keys[:-1]) + 1
 
-    def whole_numbers(self, column: int) -> Ints:
-        """Read a column of whole numbers without sign, of up to eight digits."""
+    def whole_numbers(self, column: int) -> Words:
+        """Return what compares like a column of whole numbers, of up to eight digits, no sign."""
         begins, ends = self._column(column)
-        n_digits = ends - begins
-        if n_digits.max() > 8:
+        lengths = ends - begins
+        found = self._comparable(ends, lengths, point=-1) if lengths.max() <= 8 else None
+        if found is None:
             raise Unusual
-        values, invalid = self._digits(ends, n_digits)
-        if invalid.any():
-            raise Unusual
-        return values.view(np.int64)
+        return found
 
     def decimals(self, column: int) -> Floats:
         """Read a column of finite decimals, as ``float`` reads them."""
@@ -183,25 +181,6 @@ class Columns:
         if (wrong & _u64(0x8080808080808080)).any():
             return None
         return word.byteswap()
-
-    def _digits(self, ends: Ints, n_digits: Ints) -> tuple[Words, Words]:
-        """Read the up to eight digits before each end; also non-zero where one is no digit."""
-        word = self._words[ends - 8]
-        word ^= _u64(0x3030303030303030)
-        word &= _HIGH[n_digits]
-        invalid = word + _u64(0x7676767676767676)
-        invalid |= word
-        invalid &= _u64(0x8080808080808080)
-        # Eight digits at once: pairs, fours, eights.
-        word *= _u64(2561)
-        word >>= _u64(8)
-        word &= _u64(0x00FF00FF00FF00FF)
-        word *= _u64(6553601)
-        word >>= _u64(16)
-        word &= _u64(0x0000FFFF0000FFFF)
-        word *= _u64(42949672960001)
-        word >>= _u64(32)
-        return word, invalid
 
 
 def hash_texts(texts: list[bytes]) -> Words:

@@ -18,6 +18,7 @@ from evalnb.gold.trec_columns import (
     Floats,
     Ints,
     Unusual,
+    Words,
     hash_texts,
     mix,
 )
@@ -83,18 +84,19 @@ class Queries:
             counts = np.add.reduceat(tied, self.starts, dtype=np.int64)
             self.scan.n_tied += int(counts[[query in self.judged for query in self.ids]].sum())
 
-    def _count_contradictions(self, ranks: Ints) -> None:
+    def _count_contradictions(self, ranks: Words) -> None:
         """Count the rows that some row of a higher score does not precede by its rank."""
         if self.order is not None:
             ranks = ranks[self.order]
         rises = ranks[1:] > ranks[:-1]
         rises[self.starts[1:] - 1] = True
         if not rises.all():
-            ranks = ranks + (self._place() << 32)  # a later query's ranks are all higher
-            lowest = np.maximum.accumulate(ranks)
+            small = np.unique(ranks, return_inverse=True)[1]
+            placed = small + (self._place() << 32)  # a later query's ranks are all higher
+            lowest = np.maximum.accumulate(placed)
             above = self.first_equal - 1
             inside = above >= np.repeat(self.starts, self.sizes)
-            self.scan.n_rank_contradictions += int((inside & (ranks <= lowest[above])).sum())
+            self.scan.n_rank_contradictions += int((inside & (placed <= lowest[above])).sum())
 
     @cached_property
     def first_equal(self) -> Ints:
