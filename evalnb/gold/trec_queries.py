@@ -47,9 +47,8 @@ class Queries:
                 raise Unusual  # a comment, or a query whose rows stand apart
             scan.n_ranked[query] = size
         self.sizes = sizes
-        self.documents = rows.hashes(DOCUMENT, bound=ID_BYTES)
-        self.query_hashes = hash_texts(texts)
-        self.pairs = self.documents ^ np.repeat(mix(self.query_hashes), sizes)
+        documents = rows.hashes(DOCUMENT, bound=ID_BYTES)
+        self.pairs = documents ^ np.repeat(mix(hash_texts(texts)), sizes)
         self.order: Ints | None = None  # None is the order of the file
         self._ties: dict[int, list[bytes]] = {}
 
@@ -115,23 +114,15 @@ class Queries:
         return position
 
     def find(self, rows: Ints) -> None:
-        """Note the ranks of the judged documents."""
-        for row, query, text in self._documents(rows):
-            document = text.decode()
+        """Note the ranks of the judged documents, and of those that have their query's id."""
+        places = np.searchsorted(self.starts, rows, side="right") - 1
+        texts = self.rows.texts(DOCUMENT, rows)
+        for row, place, text in zip(rows.tolist(), places.tolist(), texts, strict=True):
+            query, document = self.ids[place], text.decode()
             if document in self.judged.get(query, ()):
                 self.scan.found.setdefault(query, []).append((self._rank(row, text), document))
-
-    def find_selves(self) -> None:
-        """Note the ranks of the documents that have their query's id."""
-        selves = np.flatnonzero(self.documents == np.repeat(self.query_hashes, self.sizes))
-        for row, query, text in self._documents(selves):
-            if query in self.judged and text.decode() == query:
+            if document == query and query in self.judged:
                 self.scan.self_ranks[query] = self._rank(row, text)
-
-    def _documents(self, rows: Ints) -> zip[tuple[int, str, bytes]]:
-        places = np.searchsorted(self.starts, rows, side="right") - 1
-        queries = [self.ids[place] for place in places.tolist()]
-        return zip(rows.tolist(), queries, self.rows.texts(DOCUMENT, rows), strict=True)
 
     def _rank(self, row: int, document: bytes) -> int:
         """Return a row's rank: after higher scores, and among equal ones by id, descending."""

@@ -55,7 +55,7 @@ class Scan:
     found
         For each judged query the judged documents that it has: (rank, id), ascending.
     self_ranks
-        For each judged query that has a document of its own id, that document's rank.
+        For judged queries, the rank of the document that has the query's own id.
     n_tied
         Positions of judged queries that share their score with another.
     n_rank_contradictions
@@ -81,10 +81,10 @@ def scan_run(path: str | Path, judged: Judged, *, with_selves: bool = False) -> 
     Scan or None
         None if the file is anything but plain; read it strictly then.
     """
-    pairs = _JudgedPairs(judged)
+    pairs = _JudgedPairs(judged, with_selves=with_selves)
     try:
         parts = _parts(path)
-        scanners = [_Scanner(Scan(str(path)), pairs, with_selves) for _ in parts]
+        scanners = [_Scanner(Scan(str(path)), pairs) for _ in parts]
         with ThreadPoolExecutor(len(parts)) as pool:  # numpy works outside the interpreter's lock
             list(pool.map(_Scanner.read_part, scanners, [path] * len(parts), parts))
         return _joined([scanner.scan for scanner in scanners])
@@ -139,11 +139,12 @@ def _joined(scans: list[Scan]) -> Scan:
 
 
 class _JudgedPairs:
-    """Which (query, document) pairs are judged, by their hashes."""
+    """Which (query, document) pairs are judged or, on request, alike, by their hashes."""
 
-    def __init__(self, judged: Judged) -> None:
+    def __init__(self, judged: Judged, *, with_selves: bool) -> None:
         self.judged = judged
         pairs = [(q.encode(), d.encode()) for q, grades in judged.items() for d in grades]
+        pairs += ((q.encode(), q.encode()) for q in judged if with_selves)
         hashes = hash_texts([d for _, d in pairs]) ^ mix(hash_texts([q for q, _ in pairs]))
         self._hashes = np.sort(hashes)
         bits = min(max((8 * len(pairs)).bit_length(), 16), 24)
@@ -162,10 +163,9 @@ class _JudgedPairs:
 class _Scanner:
     """Reads one part of a file, chunk after chunk."""
 
-    def __init__(self, scan: Scan, pairs: _JudgedPairs, with_selves: bool) -> None:
+    def __init__(self, scan: Scan, pairs: _JudgedPairs) -> None:
         self.scan = scan
         self.pairs = pairs
-        self.with_selves = with_selves
 
     def read_part(self, path: str | Path, part: tuple[int, int]) -> None:
         """Read the bytes from one offset up to another."""
@@ -224,8 +224,6 @@ class _Scanner:
         queries = Queries(rows, np.append(0, borders), self.scan, self.pairs.judged)
         queries.read_rows()
         queries.find(self.pairs.rows(queries.pairs))
-        if self.with_selves:
-            queries.find_selves()
         return rows.n_bytes
 
 
