@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Iterator
 
-from bs4 import BeautifulSoup, Tag, XMLParsedAsHTMLWarning
+from bs4 import BeautifulSoup, ParserRejectedMarkup, Tag, XMLParsedAsHTMLWarning
 from bs4.dammit import EncodingDetector
 from bs4.element import PageElement, PreformattedString
 
@@ -40,11 +40,15 @@ def read_html(name: str, data: bytes) -> Extracted:
     Raises
     ------
     UnreadableError
-        If its bytes are not in the encoding that it declares (UTF-8 if it declares none).
+        If its bytes are not in the encoding that it declares (UTF-8 if it declares none), or hold a
+        declaration that is none.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", XMLParsedAsHTMLWarning)  # XHTML reads well enough
-        soup = BeautifulSoup(_decoded(data), "html.parser")
+        try:
+            soup = BeautifulSoup(_decoded(data), "html.parser")
+        except ParserRejectedMarkup as error:
+            raise UnreadableError(f"not HTML: {str(error).rpartition(':')[2].strip()}") from error
     page = _Page()
     page.read(soup)
     title = " ".join(soup.title.get_text().split()) if soup.title else ""
@@ -60,12 +64,15 @@ def read_html(name: str, data: bytes) -> Extracted:
 
 def _decoded(data: bytes) -> str:
     declared = EncodingDetector.find_declared_encoding(data, is_html=True)
-    if declared is None or data.startswith(_MARKS):
+    # What can be read so far as to find UTF-16 in it is not UTF-16: browsers take UTF-8.
+    if declared is None or data.startswith(_MARKS) or declared.casefold().startswith("utf-16"):
         return decode(data)
     try:
-        return data.decode(declared).replace("\x00", "\ufffd")
-    except (LookupError, UnicodeError) as error:
+        text = data.decode(declared).replace("\x00", "\ufffd")
+        text.encode()  # some of Python's own encodings make halves of characters
+    except (LookupError, ValueError) as error:
         raise UnreadableError(f"it is not in the encoding it declares: {error}") from error
+    return text
 
 
 class _Page:
