@@ -145,6 +145,28 @@ model = "m"
     assert toml_system(path).reranker.identity["rerank.model"] == "maxsim"
 
 
+def test_prices_on_the_command_line_make_costs(tmp_path, kb, chat, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = "query,content\nred boots,care\nboots again,care\n"
+    (tmp_path / "questions.csv").write_text(rows)
+    (tmp_path / "hybrid.toml").write_text(
+        f"""
+[fused]
+rerank = {{url = "{chat.url}", model = "m"}}
+[fused.channels]
+kb = {{workspace = "kb", overrides = {{mode = "keyword"}}}}
+"""
+    )
+    (tmp_path / "prices.toml").write_text("[m]\ninput_per_million = 10.0\n")
+    command = "evaluate questions development --dataset-path questions.csv --system hybrid.toml"
+    assert main([*command.split(), "--prices", "prices.toml", "--json"]) == 0
+    (costs,) = json.loads(capsys.readouterr().out)["costs"]
+    assert (costs["variant"], costs["tokens"], costs["n_cost"]) == ("configured", 105.0, 2)
+    assert costs["cost"] == pytest.approx(0.001)
+    assert main([*command.split(), "--prices", "none.toml"]) == 2
+    assert "no such file" in capsys.readouterr().err
+
+
 def test_a_reranker_has_the_name_that_hints_give_it(kb, gold, chat):
     by_model = ev.fused({"kb": kb}, rerank={"url": chat.url, "model": "m"})
     report = ev.evaluate(gold, {"llm": (by_model, {"hints": {"reranker": "m"}})}).record
