@@ -83,9 +83,13 @@ class DaskExecutor:
     def submit(self, tasks: Sequence[Task]) -> Future[list[Answer]]:
         """Run searches in order, on one thread of one worker."""
         ours: Future[list[Answer]] = Future()
-        theirs = self._client.submit(
-            run_searches, self._run, self._content, list(tasks), pure=False
-        )
+        try:
+            theirs = self._client.submit(
+                run_searches, self._run, self._content, list(tasks), pure=False
+            )
+        except Exception as error:  # Dask names no type for a client that has lost its scheduler
+            ours.set_exception(WorkerLostError(f"Dask takes no more searches: {error}"))
+            return ours
         self._theirs[ours] = theirs  # Dask drops the work of a future that nobody holds
         theirs.add_done_callback(lambda done: self._deliver(done, ours))
         return ours

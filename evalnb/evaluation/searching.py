@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from evalnb.errors import EvalnbError, InvalidatedError, SearchTimeoutError
@@ -84,15 +84,7 @@ class Searcher:
         """
         key = (system, repetition)
         if key not in self._sessions:
-            given = self._setup.context
-            context = SearchContext(
-                snapshot_id=given.snapshot_id,
-                scope=given.scope,
-                seed=given.seed,
-                repetition=repetition,
-                offline=given.offline,
-                deadline=given.deadline,
-            )
+            context = replace(self._setup.context, repetition=repetition)
             session = self._sessions[key] = self._setup.systems[system].open(context)
             if isinstance(session, RecordedSession):
                 self._recorded[key] = session
