@@ -12,7 +12,6 @@ from evalnb.show.numbers import (
     format_count,
     format_ms,
     format_percent,
-    format_value,
 )
 from evalnb.show.tables import NAME_WIDTH, Cell, Column, Table, label_measures, row_list
 from evalnb.show.text import one_line
@@ -109,16 +108,17 @@ def costs_table(costs: pd.DataFrame) -> Table:
             Cell(_amount(row.calls, row.n_calls, row.n)),
             Cell(_amount(row.tokens, row.n_tokens, row.n)),
             Cell(_amount(row.cost, row.n_cost, row.n)),
-            Cell(format_count(row.repaired) if row.repaired else NOTHING, "worse"),
+            Cell(format_count(row.repaired), "worse") if row.repaired else Cell(NOTHING),
         )
         rows.append(cells)
     return Table(columns, tuple(rows), "Time and usage per search")
 
 
-def _amount(mean: object, n: int, n_searches: int) -> str:
+def _amount(mean: float, n: int, n_searches: int) -> str:
     if not n:
         return NOTHING
-    return format_value(mean) + (f" (n {n:,})" if n < n_searches else "")
+    written = f"{mean:,.0f}" if mean >= 100 else f"{mean:.3g}"
+    return f"{written} (n {n:,})" if n < n_searches else written
 
 
 def _failed_searches(frame: pd.DataFrame) -> dict[str, int]:
