@@ -13,6 +13,7 @@ from evalnb.evaluation.report import (
     CandidateColumns,
     CaseResult,
     DatasetRecord,
+    DocumentName,
     EvaluationReport,
     Integrity,
     InvalidLocator,
@@ -75,6 +76,7 @@ def assemble_report(
 ) -> EvaluationReport:
     """Make the report of one run; ``results`` stand in canonical order."""
     ids, moved = _in_columns(results)
+    documents, id_documents = _documents(ids, checks, results)
     return EvaluationReport(
         dataset=DatasetRecord(
             id=gold.dataset_id,
@@ -99,6 +101,8 @@ def assemble_report(
         languages={name: dict(check.languages) for name, check in checks.items()},
         results=moved,
         ids=ids,
+        documents=documents,
+        id_documents=id_documents,
         aggregates=aggregate(admission.cases, moved),
         integrity=_integrity(moved),
         notes=tuple(_notes(gold, admission, moved, checks)),
@@ -141,6 +145,26 @@ def _in_columns(
 
     moved = tuple(move(result) for result in results)
     return tuple(table), moved
+
+
+def _documents(
+    ids: Sequence[str], checks: Mapping[str, CorpusCheck], results: Sequence[CaseResult]
+) -> tuple[tuple[DocumentName, ...], tuple[int, ...]]:
+    """Say which document each candidate belongs to: the corpus knows, else hits that show it."""
+    if not ids:
+        return (), ()
+    known: dict[str, tuple[str, str | None]] = {}
+    for result in results:
+        for hit in result.result.hits:
+            if (own := hit.ids.document_id) is not None:
+                known[hit.ids.unit_id or own] = own, hit.document_name
+    for check in checks.values():
+        known |= check.document_of
+    table: dict[tuple[str, str | None], int] = {}
+    positions = tuple(
+        table.setdefault(known[key], len(table)) if key in known else -1 for key in ids
+    )
+    return tuple(DocumentName(id=own, name=name) for own, name in table), positions
 
 
 def _integrity(results: tuple[CaseResult, ...]) -> Integrity:

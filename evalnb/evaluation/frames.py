@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -18,6 +18,8 @@ from evalnb.search.result import KINDS, Hit, Kind
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from evalnb.measures.ranking import Score
 
 SCORE_COLUMNS = (
     "variant",
@@ -221,6 +223,19 @@ def _score_rows(report: EvaluationReport) -> Iterator[list[Any]]:
             yield [*head, *(getattr(score, name) for name in SCORE_COLUMNS[len(head) :])]
 
 
+def case_scores_frame(
+    rows: Iterable[tuple[str, GoldCase, str, int | None, Score]], *, kind: str
+) -> pd.DataFrame:
+    """Return (variant, case, measure, k, score) rows in the columns of all scores."""
+    return _frame(
+        SCORE_COLUMNS,
+        (
+            [variant, 0, case.case_id, *_labels(case), measure, k, kind, *score]
+            for variant, case, measure, k, score in rows
+        ),
+    )
+
+
 def _cost_rows(report: EvaluationReport) -> Iterator[list[Any]]:
     cases = {case.case_id: case for case in report.cases}
     for search in search_costs(report):
@@ -237,10 +252,11 @@ def _cost_rows(report: EvaluationReport) -> Iterator[list[Any]]:
 
 
 def _head(result: CaseResult, case: GoldCase) -> list[Any]:
-    return [
-        *_key(result),
-        *(case.family, case.intent, case.language, case.split, case.weight),
-    ]
+    return [*_key(result), *_labels(case)]
+
+
+def _labels(case: GoldCase) -> tuple[Any, ...]:
+    return case.family, case.intent, case.language, case.split, case.weight
 
 
 def _hit_rows(report: EvaluationReport) -> Iterator[list[Any]]:

@@ -134,6 +134,7 @@ class CorpusCheck:
         self._extractions: dict[str, Extraction] = {}
         self._owner: dict[str, Extraction] = {}
         self.languages: Counter[str] = Counter()
+        self.document_of: dict[str, tuple[str, str | None]] = {}
         self.content_units: Mapping[str, tuple[str, ...]] = {}
         documents: set[str] = set()
         if with_content := tuple(case for case in cases if case.content):
@@ -148,6 +149,7 @@ class CorpusCheck:
         for unit in self._corpus.units():
             self.languages[unit.language or ""] += 1
             documents.update(document_labels(unit))
+            self.document_of[unit.unit_id] = unit.document_id, unit.document_name
             yield unit
 
     def owners(self, result: QueryResult) -> Mapping[str, Extraction]:

@@ -115,6 +115,13 @@ class Price(Record):
     output_per_million: Annotated[Finite, Field(ge=0)] = 0.0
 
 
+class DocumentName(Record):
+    """A document that candidates belong to: its id, and what it is called."""
+
+    id: Id
+    name: str | None = None
+
+
 class Observed(Record):
     """What differs between two identical runs: times, dates, machine, prices. Nothing else does.
 
@@ -137,7 +144,8 @@ class EvaluationReport(Record):
 
     ``compared`` are the measures that carry verdicts; ``measures`` are all that were computed.
     ``limits`` holds only the bounds that were raised. ``languages`` counts the units of a system's
-    corpus by language, "" where none is named.
+    corpus by language, "" where none is named. ``id_documents`` is parallel to ``ids``: the
+    position in ``documents`` of a candidate's document, -1 where that is not known.
     """
 
     format: Literal["evalnb-report@1"] = "evalnb-report@1"
@@ -155,11 +163,21 @@ class EvaluationReport(Record):
     languages: dict[str, dict[str, int]] = {}
     results: Annotated[tuple[CaseResult, ...], BeforeValidator(_as_tuple)]
     ids: Ids = ()
+    documents: Annotated[tuple[DocumentName, ...], BeforeValidator(_as_tuple)] = ()
+    id_documents: Annotated[tuple[int, ...], BeforeValidator(_as_tuple)] = ()
     aggregates: Annotated[tuple[AggregateRow, ...], BeforeValidator(_as_tuple)] = ()
     integrity: Integrity = Integrity()
     notes: tuple[str, ...] = ()
     versions: dict[str, str] = {}
     observed: Observed = Observed()
+
+    def documents_by_id(self) -> dict[str, tuple[str, str | None]]:
+        """Return the id and the name of each candidate's document, where they are known."""
+        return {
+            key: (self.documents[at].id, self.documents[at].name)
+            for key, at in zip(self.ids, self.id_documents, strict=False)
+            if at >= 0
+        }
 
     def candidates(self, result: CaseResult) -> dict[str, Candidates]:
         """Return one result's candidates per channel, with their ids."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import log2
 from typing import TYPE_CHECKING
@@ -75,13 +75,18 @@ def by_label(hit: Hit, documents: frozenset[str]) -> Hit:
 
     A person who judges in a spreadsheet knows ``report.pdf``, not the id that a system gives it.
     """
-    name, own = hit.document_name, hit.ids.document_id
-    if name is None or name == own or own in documents:
-        return hit
-    label = next((n for n in (name, name.rpartition("/")[2]) if n in documents), None)
-    if label is None:
+    own = hit.ids.document_id
+    label = label_of(own, hit.document_name, documents)
+    if label == own:
         return hit
     return hit.model_copy(update={"ids": hit.ids.model_copy(update={"document_id": label})})
+
+
+def label_of(own: str | None, name: str | None, documents: Collection[str]) -> str | None:
+    """Return what labels call a document of this id and name; its id if they do not."""
+    if name is None or name == own or own in documents:
+        return own
+    return next((n for n in (name, name.rpartition("/")[2]) if n in documents), own)
 
 
 def result_by_label(case: GoldCase, result: QueryResult) -> QueryResult:

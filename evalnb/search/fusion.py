@@ -19,6 +19,8 @@ from evalnb.search.result import Candidates
 Normalisation = Literal["none", "min-max", "z-score", "max", "sum"]
 
 RRF_K = 60  # Cormack et al. found the results flat around it
+DEFAULT_CANDIDATES = 100  # what each channel is asked for, at least the limit
+DEFAULT_RERANK_DEPTH = 50
 DEFAULT_NORMALISATION: Normalisation = "min-max"
 
 

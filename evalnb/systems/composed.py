@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from evalnb.errors import BadInputError, CapabilityError
 from evalnb.limits import RESULT_LIMIT, check_limit
-from evalnb.search.fusion import RRF_K, fuse
+from evalnb.search.fusion import DEFAULT_CANDIDATES, RRF_K, fuse
 from evalnb.search.request import (
     RESTRICTIONS,
     Configuration,
@@ -22,7 +22,6 @@ from evalnb.search.request import (
 from evalnb.search.result import Candidates
 from evalnb.search.system import Capabilities, NetworkedSystem, SearchContext, SearchSystem
 from evalnb.systems.composing import (
-    DEFAULT_CANDIDATES,
     FUSION_HINTS,
     Channel,
     ComposedSession,

@@ -10,7 +10,13 @@ from dataclasses import dataclass
 
 from evalnb.errors import CapabilityError, EvalnbError, NotFoundError, SearchFailedError
 from evalnb.search.calling import TimedCaller
-from evalnb.search.fusion import DEFAULT_NORMALISATION, RRF_K, fuse
+from evalnb.search.fusion import (
+    DEFAULT_CANDIDATES,
+    DEFAULT_NORMALISATION,
+    DEFAULT_RERANK_DEPTH,
+    RRF_K,
+    fuse,
+)
 from evalnb.search.metering import metered, summed_usage
 from evalnb.search.request import (
     Configuration,

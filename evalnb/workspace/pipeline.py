@@ -6,7 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evalnb.errors import BadInputError, CapabilityError
-from evalnb.search.fusion import DEFAULT_NORMALISATION, RRF_K, fuse
+from evalnb.search.fusion import (
+    DEFAULT_CANDIDATES,
+    DEFAULT_NORMALISATION,
+    DEFAULT_RERANK_DEPTH,
+    RRF_K,
+    fuse,
+)
 from evalnb.search.request import WORKSPACE_CHANNELS, Controls, Hints, QueryRequest, Scope
 from evalnb.search.result import Candidates, Decision, Hit, QueryResult, Trace
 from evalnb.workspace.channels import Ranking, lexical_ranking, text_ranking
@@ -18,8 +24,6 @@ from evalnb.workspace.snapshot import Snapshot
 from evalnb.workspace.store import Store
 
 CHANNELS = ("lexical", "text")
-DEFAULT_CANDIDATES = 100
-DEFAULT_RERANK_DEPTH = 50
 
 
 @dataclass(frozen=True, slots=True)
