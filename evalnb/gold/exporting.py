@@ -12,8 +12,7 @@ from evalnb.errors import BadInputError, GoldError
 from evalnb.files import write_file
 from evalnb.gold.beir import write_beir_dir
 from evalnb.gold.cases import ContentExpectation, GoldCase, GoldDataset
-from evalnb.gold.tabular.delimited import format_delimited
-from evalnb.gold.tabular.sheets import write_sheet
+from evalnb.gold.tabular.sheets import format_table
 from evalnb.gold.tabular.table import COLUMNS
 from evalnb.gold.trec import format_qrels, format_topics
 
@@ -107,14 +106,9 @@ def _one_expectation(case: GoldCase) -> dict[str, Any]:
     return whole.model_dump(mode="json", exclude_defaults=True)
 
 
-def _write_csv(cases: Sequence[GoldCase], target: Path) -> Written:
+def _write_table(cases: Sequence[GoldCase], target: Path) -> Written:
     rows, notes = _table(cases)
-    return {target: format_delimited(rows).encode()}, notes
-
-
-def _write_xlsx(cases: Sequence[GoldCase], target: Path) -> Written:
-    rows, notes = _table(cases)
-    return {target: write_sheet(rows, title="gold")}, notes
+    return {target: format_table(rows, target.suffix, title="gold")}, notes
 
 
 def _write_qrels(cases: Sequence[GoldCase], target: Path) -> Written:
@@ -129,8 +123,8 @@ def _write_qrels(cases: Sequence[GoldCase], target: Path) -> Written:
 
 _WRITERS: dict[str, tuple[Callable[[Sequence[GoldCase], Path], Written], frozenset[str]]] = {
     ".json": (_write_golden, _GOLDEN_FIELDS),
-    ".csv": (_write_csv, _TABLE_FIELDS),
-    ".xlsx": (_write_xlsx, _TABLE_FIELDS),
+    ".csv": (_write_table, _TABLE_FIELDS),
+    ".xlsx": (_write_table, _TABLE_FIELDS),
     ".qrels": (_write_qrels, _QRELS_FIELDS),
 }
 

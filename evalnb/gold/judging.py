@@ -19,8 +19,8 @@ from pydantic import ValidationError
 from evalnb.errors import BadInputError
 from evalnb.files import read_bounded, write_file
 from evalnb.gold.cases import GoldCase, GoldDataset, dataset_from_cases
-from evalnb.gold.tabular.delimited import format_delimited, read_delimited
-from evalnb.gold.tabular.sheets import CELL_CHARACTERS, read_sheet, write_sheet
+from evalnb.gold.tabular.delimited import read_delimited
+from evalnb.gold.tabular.sheets import CELL_CHARACTERS, format_table, read_sheet
 from evalnb.gold.tabular.table import NO, YES, Row, Table, find_columns, named_rows
 from evalnb.limits import CASES_BYTES
 from evalnb.search.result import Hit, Kind
@@ -100,15 +100,11 @@ def write_rows(rows: list[list[str]], path: Path) -> None:
     BadInputError
         For another ending, or a file that stands there already: it may hold judgements.
     """
-    ending = path.suffix.lower()
-    if ending not in {".csv", ".xlsx"}:
+    if path.suffix.lower() not in {".csv", ".xlsx"}:
         raise BadInputError("a judging sheet ends in .csv or .xlsx", where=str(path))
     if path.exists():
         raise BadInputError("a file stands here already, maybe with judgements", where=str(path))
-    if ending == ".csv":
-        write_file(path, format_delimited(rows).encode())
-    else:
-        write_file(path, write_sheet(rows, title="judging"))
+    write_file(path, format_table(rows, path.suffix, title="judging"))
 
 
 def read_rows(path: Path, *, encoding: str = "utf-8") -> Table:

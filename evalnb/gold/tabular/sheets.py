@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from evalnb.errors import BadInputError, GoldError, NotFoundError
+from evalnb.gold.tabular.delimited import format_delimited
 from evalnb.gold.tabular.table import Table
 from evalnb.limits import MIB, check_limit
 from evalnb.wording import near_names, shown
@@ -213,6 +214,13 @@ def _cell_text(cell: Any, column: str) -> str:
     raise ValueError(
         f"Excel keeps the number {value} here, which need not be what was typed; {_RETYPE}"
     )
+
+
+def format_table(rows: Sequence[Sequence[str]], ending: str, *, title: str) -> bytes:
+    """Write rows as a sheet where the ending is ``.xlsx``, else as csv."""
+    if ending.lower() == ".xlsx":
+        return write_sheet(rows, title=title)
+    return format_delimited(rows).encode()
 
 
 def write_sheet(rows: Sequence[Sequence[str]], *, title: str) -> bytes:
