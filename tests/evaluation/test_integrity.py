@@ -99,8 +99,14 @@ def test_a_changed_corpus_invalidates_the_comparison(workspace):
 
         def open(self, context):
             session = inner(context)
-            cuts = iter([session.cut(), session.cut().model_copy(update={"epochs": {"policy": 2}})])
-            session.cut = lambda: next(cuts)
+            search, cut = session.search, session.cut()
+            cuts = [cut]
+
+            def searching(request, controls):
+                cuts.append(cut.model_copy(update={"epochs": {"policy": 2}}))
+                return search(request, controls)
+
+            session.search, session.cut = searching, lambda: cuts[-1]
             return session
 
     with pytest.raises(InvalidatedError, match="changed while it was measured"):
