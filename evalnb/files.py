@@ -8,14 +8,15 @@ import os
 import re
 import shutil
 import tempfile
+import tomllib
 from collections.abc import Mapping
 from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 from urllib.parse import quote
 
 from evalnb.errors import BadInputError, GoldError, NotFoundError
-from evalnb.limits import check_limit
+from evalnb.limits import MANIFEST_BYTES, check_limit
 from evalnb.wording import shown
 
 _BOM = codecs.BOM_UTF8
@@ -114,6 +115,23 @@ def read_bounded(path: Path, *, bound: int, what: str) -> bytes:
         raise GoldError("the file is empty", where=str(path))
     refuse_lfs_pointer(data, where=str(path))
     return data
+
+
+def read_toml(path: Path, *, what: str) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Raises
+    ------
+    NotFoundError, BadInputError, LimitExceededError
+        As :func:`read_bounded`, and if it is no TOML.
+    """
+    content = read_bounded(path, bound=MANIFEST_BYTES, what=what)
+    try:
+        return tomllib.loads(content.decode("utf-8-sig"))
+    except RecursionError:
+        raise BadInputError("not TOML: nested too deeply", where=str(path)) from None
+    except ValueError as error:  # also of a number with thousands of digits
+        raise BadInputError(f"not TOML: {error}", where=str(path)) from None
 
 
 def refuse_lfs_pointer(head: bytes, *, where: str) -> None:

@@ -14,10 +14,11 @@ from pydantic import Field, ValidationError
 
 from evalnb.errors import BadInputError, EvalnbError, NotFoundError
 from evalnb.evaluation.request import SystemSpec, Variant
+from evalnb.files import read_toml
 from evalnb.search.request import Id, Overrides, Record, Scope
 from evalnb.search.system import SearchSystem
 from evalnb.strict_json import describe_validation_error
-from evalnb.systems.settings import parse_settings, read_toml
+from evalnb.systems.settings import parse_settings
 
 if TYPE_CHECKING:
     from evalnb.systems.composed import ComposedSystem
@@ -191,7 +192,7 @@ def toml_system(path: Path, *, scope: Mapping[str, Any] | None = None) -> Search
     BadInputError
         Naming the key that is wrong.
     """
-    written = read_toml(path)
+    written = read_toml(path, what="a TOML file that describes a system")
     kinds = {"http": _http, "postgres": _postgres, "fused": _fused}
     kind = next((kind for kind in kinds if kind in written), None)
     if not written.keys() & {*kinds, *SystemSpec.model_fields}:
@@ -239,13 +240,17 @@ def _postgres(table: dict[str, Any], path: Path) -> ComposedSystem:
     from evalnb.workspace.named import NamedEncoder, NamedReranker
 
     encoder, rerank = table.pop("encoder", None), table.get("rerank")
+    if not isinstance(encoder, str | None):
+        raise BadInputError(
+            f"a model's name is expected, found {encoder!r}", where=f"{path}: postgres.encoder"
+        )
     if isinstance(rerank, str):
         del table["rerank"]
     # Without a reranker of its own, hybrid_rerank is maxsim, and only who asks for it gets it.
     named = rerank if isinstance(rerank, str) else "maxsim" if rerank is None else None
     return postgres_system(
         table,
-        encoder=None if encoder is None else NamedEncoder(str(encoder)),
+        encoder=None if encoder is None else NamedEncoder(encoder),
         rerank=None if named is None else NamedReranker(named),
         mode="hybrid" if rerank is None else None,
         where=f"{path}: postgres",
@@ -278,7 +283,7 @@ def copy_workspace(
     from evalnb.systems.postgres.loading import Chunk, load_chunks
     from evalnb.systems.postgres.system import postgres_settings
 
-    table = read_toml(path).get("postgres")
+    table = read_toml(path, what="a TOML file that describes a system").get("postgres")
     if not isinstance(table, dict):
         raise BadInputError("no table [postgres]", where=str(path))
     kept = {key: value for key, value in table.items() if key not in ("encoder", "rerank")}
@@ -342,15 +347,15 @@ def open_workspace(
 ) -> Workspace:
     """Open a workspace with the chat models that its settings name as rerankers."""
     from evalnb.systems.providers import Endpoint, ListwiseReranker
-    from evalnb.workspace import system
-    from evalnb.workspace.settings import FILE_NAME, load_settings
+    from evalnb.workspace.settings import FILE_NAME
+    from evalnb.workspace.system import Workspace, open_workspace
 
     where = directory / FILE_NAME
     configured = {
         name: ListwiseReranker(parse_settings(Endpoint, table, where=f"{where}: rerankers.{name}"))
-        for name, table in load_settings(directory).rerankers.items()
+        for name, table in open_workspace(directory).settings.rerankers.items()
     }
-    return system.open_workspace(directory, rerankers={**configured, **(rerankers or {})})
+    return Workspace(directory, rerankers={**configured, **(rerankers or {})})
 
 
 def find_callable(name: str, folder: Path) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from itertools import zip_longest
 from pathlib import Path
@@ -12,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from evalnb.errors import BadInputError
 from evalnb.evaluation.report import CaseResult, EvaluationReport, Price
-from evalnb.files import read_bounded
+from evalnb.files import read_bounded, read_toml
 from evalnb.limits import MANIFEST_BYTES
 from evalnb.search.result import Usage
 from evalnb.strict_json import describe_validation_error, parse_strict
@@ -147,14 +146,10 @@ def load_prices(path: Path) -> dict[str, Price]:
     BadInputError
         If it is no price table.
     """
+    if path.suffix == ".toml":
+        return parse_prices(read_toml(path, what="a price table"), where=str(path))
     content = read_bounded(path, bound=MANIFEST_BYTES, what="a price table")
-    if path.suffix != ".toml":
-        return parse_prices(parse_strict(content, where=str(path)), where=str(path))
-    try:
-        written = tomllib.loads(content.decode())
-    except ValueError as error:
-        raise BadInputError(f"not TOML: {error}", where=str(path)) from None
-    return parse_prices(written, where=str(path))
+    return parse_prices(parse_strict(content, where=str(path)), where=str(path))
 
 
 def priced(report: EvaluationReport, prices: Mapping[str, Price]) -> EvaluationReport:

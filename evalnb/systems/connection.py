@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from evalnb.errors import CapabilityError, SearchTimeoutError
-from evalnb.search.request import Finite, Record
+from evalnb.search.request import Finite, Record, Text
 from evalnb.search.secrets import SECRET_NAME
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -23,6 +23,9 @@ def _check_url(value: str) -> str:
     if "@" in value.split("/")[2]:
         raise ValueError("no user or password in the URL; send them in a header")
     return value
+
+
+HeaderName = Annotated[str, Field(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]  # RFC 9110: a token
 
 
 class Connection(Record):
@@ -45,11 +48,11 @@ class Connection(Record):
     """
 
     url: Annotated[str, AfterValidator(_check_url)]
-    headers: Annotated[dict[str, str], Field(repr=False)] = {}
+    headers: Annotated[dict[HeaderName, str], Field(repr=False)] = {}
     timeout_s: Annotated[Finite, Field(gt=0, le=3600)] = 30.0
     retries: Annotated[int, Field(ge=0, le=10)] = 2
     requests_per_second: Annotated[Finite, Field(gt=0)] | None = None
-    ca_file: str | None = None
+    ca_file: Text | None = None
 
     @property
     def shown_url(self) -> str:

@@ -3,35 +3,14 @@
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from evalnb.errors import BadInputError, NotFoundError
+from evalnb.errors import BadInputError
 
 Settings = TypeVar("Settings", bound=BaseModel)
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """Read a TOML file.
-
-    Raises
-    ------
-    NotFoundError
-        If there is no such file.
-    BadInputError
-        If it is no TOML.
-    """
-    try:
-        with path.open("rb") as file:
-            return tomllib.load(file)
-    except FileNotFoundError:
-        raise NotFoundError("no such file", where=str(path)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadInputError(f"not TOML: {error}", where=str(path)) from None
 
 
 def parse_settings(model: type[Settings], table: Mapping[str, Any], *, where: str) -> Settings:

@@ -179,7 +179,7 @@ def test_a_reranker_has_the_name_that_hints_give_it(kb, gold, chat):
 
 WRONG = [
     ("[htp]", r"no system is described .write a table \[http\], \[postgres\], \[fused\]"),
-    ("", "no system is described"),
+    ("", "the file is empty"),
     ('[http]\nurl = "http://x/"\n[postgres]', "'postgres' stands beside the table http"),
     ("http = 1", "http is no table"),
     ("[fused]\n[fused.channels]", r"fused\.channels: .*at least 1"),
@@ -191,6 +191,16 @@ WRONG = [
     ('toml = "other.toml"', "cannot name another file"),
     ('callable = "nothing"', "does not name a function"),
     ('callable = "no.such.module:f"', "no module named"),
+    ("a = " + "[" * 5000, "not TOML: nested too deeply"),
+    ("a = " + "9" * 5000, "not TOML: .*4300 digits"),
+    ('workspace = "a\\u0000"', "NUL"),
+    ('[http]\nurl = "http://x/"\n[http.headers]\n"Ключ" = "x"', r"http\.headers\.Ключ"),
+    ('[http]\nurl = "http://x/"\n[http.headers]\n"A B" = "x"', r"http\.headers\.A B"),
+    ('[http]\nurl = "http://x/"\nca_file = "a\\u0000"', r"http\.ca_file"),
+    ('[http]\nurl = "http://x/"\nbody = {q = "{query}", day = 2026-01-01}', "body is no JSON"),
+    ("[postgres]\nencoder = 5", r"postgres\.encoder"),
+    ("[postgres]\nrerank = 5", r"postgres\.rerank"),
+    ('[postgres.chunks]\ntable = "a\\u0000"', r"postgres\.chunks\.table"),
 ]
 
 
@@ -200,6 +210,24 @@ def test_a_file_that_describes_no_system_is_refused_by_key(tmp_path, content, sa
     path.write_text(content)
     with pytest.raises(BadInputError, match=says):
         toml_system(path)
+
+
+def test_a_mark_at_the_beginning_and_windows_line_ends_are_no_part_of_a_file(tmp_path):
+    path = tmp_path / "system.toml"
+    path.write_bytes(b"\xef\xbb\xbf[http]\r\nurl = 'http://x/'\r\nbody = {q = '{query}'}\r\n")
+    assert toml_system(path).settings.url == "http://x/"
+    path.write_bytes(b"[http]\nurl = '\xff'\n")
+    with pytest.raises(BadInputError, match="not TOML: 'utf-8' codec"):
+        toml_system(path)
+    with pytest.raises(BadInputError, match="found a folder"):
+        toml_system(tmp_path)
+
+
+def test_what_is_no_workspace_is_told_before_its_settings_are_read(tmp_path):
+    (tmp_path / "file").write_text("x")
+    for path in (tmp_path / "file", tmp_path / "none", tmp_path):
+        with pytest.raises(BadInputError, match=r"workspace|no such"):
+            ev.open_workspace(path)
 
 
 def test_paths_stand_where_systems_do(tmp_path, gold):

@@ -10,10 +10,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from evalnb.search.request import Finite, Ids, Record
+from evalnb.search.request import Finite, Ids, Record, Text
 from evalnb.systems.providers import Endpoint
 
-Name = Annotated[str, Field(min_length=1)]
+Name = Annotated[Text, Field(min_length=1)]
 Operator = Literal["websearch", "all", "any", "phrase"]
 
 # What each operator makes of the query's text; none of them reads it as tsquery syntax.
