@@ -240,7 +240,8 @@ class Replay:
         order = np.lexsort((top, -values), axis=1)
         top = np.take_along_axis(top, order, axis=1)
         values = np.take_along_axis(values, order, axis=1)
-        gaps = np.abs(np.diff(values, axis=1))
+        with np.errstate(invalid="ignore"):  # between two absent ids
+            gaps = np.abs(np.diff(values, axis=1))
         close = (gaps <= NEAR * np.abs(values[:, :-1])) & np.isfinite(values[:, 1:])
         exactly = (gaps == 0) & close
         # Equal sums are in the order of their ids, unless the cut may divide them.
