@@ -268,9 +268,9 @@ def _sole_writer(out: Path | None) -> Iterator[None]:
     try:
         _lock(folder, out)
         yield
-    except EvalnbError:
+    except (EvalnbError, KeyboardInterrupt):
         if made:
-            with suppress(OSError):  # a refused run leaves no empty folder
+            with suppress(OSError):  # a refused or interrupted run leaves no empty folder
                 out.rmdir()
         raise
     finally:

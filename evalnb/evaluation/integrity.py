@@ -95,16 +95,20 @@ def absent_labels(
 ) -> Iterator[str]:
     """Say which labelled ids the corpus does not have; they stay in every denominator.
 
+    So is said which documents and revisions a request is restricted to that are not there.
+
     Documents are looked up in ``documents``, which holds ids and names, revisions, units and
     assets in the corpus; ids of other kinds cannot be.
     """
     for kind in ("document", *BOUND_KINDS):
         labelled = {key for case in cases for key in _labelled(case, kind)}
-        if not labelled:
-            continue
-        there = documents if kind == "document" else corpus.bindings(labelled).keys()
-        if missing := sorted(labelled.difference(there)):
-            yield f"{kind} ids judged but not in the corpus: {len(missing)} ({listed(missing)})"
+        asked = {key for case in cases for key in getattr(case.request, f"{kind}_ids", ())}
+        for what, ids in (("judged", labelled), ("asked for", asked)):
+            if not ids:
+                continue
+            there = documents if kind == "document" else corpus.bindings(ids).keys()
+            if missing := sorted(ids.difference(there)):
+                yield f"{kind} ids {what} but not in the corpus: {len(missing)} ({listed(missing)})"
 
 
 def _labelled(case: GoldCase, kind: Kind) -> set[str]:

@@ -341,6 +341,9 @@ def n_kept(path):
 def test_a_refused_run_leaves_no_folder(run, place):
     done = run(*EVALUATE, "--system", "mine:search", "--out", "out", "--max-searches", "1")
     assert (done.returncode, (place / "out").exists()) == (2, False)
+    (place / "stopped.py").write_text("def f(q):\n    raise KeyboardInterrupt\n")
+    done = run(*EVALUATE, "--system", "stopped:f", "--out", "out")
+    assert (done.returncode, (place / "out").exists()) == (130, False)
 
 
 def test_a_full_disk_leaves_no_half_written_report(run, place):

@@ -63,6 +63,14 @@ def test_ids_that_are_not_there(workspace: Workspace) -> None:
     )
 
 
+def test_restrictions_to_what_is_not_there(workspace: Workspace) -> None:
+    request = {"query": "when?", "document_ids": ["gone"], "revision_ids": ["old"]}
+    assert doubts(workspace, request=request) == (
+        "document ids asked for but not in the corpus: 1 (gone)",
+        "revision ids asked for but not in the corpus: 1 (old)",
+    )
+
+
 def test_content_that_matches_nothing_or_too_much(workspace: Workspace) -> None:
     assert doubts(workspace, content=[{"content_contains": "NUMBER 7"}]) == ()
     assert doubts(workspace, content=[{"content_contains": "submarine"}]) == (
