@@ -99,13 +99,12 @@ def parse_qrels(source: Source, *, name: str | None = None, encoding: str = "utf
     rows = Rows(source, name, encoding, QRELS_COLUMNS)
     grades: dict[str, dict[str, int]] = {}
     n_repeated = 0
-    for number, fields in rows:
+    for fields in rows:
         query, document, grade = rows.id(fields[0]), rows.id(fields[2]), rows.grade(fields[3])
         judged = grades.setdefault(query, {})
         if judged.setdefault(document, grade) != grade:
             first = rows.first_line(query, document)
             rows.refuse(
-                number,
                 f"query {query!r}, document {document!r} is graded {grade} here and "
                 f"{judged[document]} on line {first}",
                 remedy="keep the row that is right",
@@ -144,13 +143,12 @@ def parse_run(source: Source, *, name: str | None = None, encoding: str = "utf-8
     scores: dict[str, dict[str, float]] = {}
     ranks: dict[str, list[int | None]] = {}
     tag = None
-    for number, fields in rows:
+    for fields in rows:
         query, document = rows.id(fields[0]), rows.id(fields[2])
         score = rows.score(fields[4], query, document)
         ranked = scores.setdefault(query, {})
         if document in ranked:
             rows.refuse(
-                number,
                 f"query {query!r} has document {document!r} on line "
                 f"{rows.first_line(query, document)} and again here",
                 remedy="keep one of them: a document counts once",

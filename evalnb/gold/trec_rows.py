@@ -69,21 +69,21 @@ class Rows:
         self._number = 0
         self.notes = list(notes)
 
-    def __iter__(self) -> Iterator[tuple[int, list[bytes]]]:
-        """Yield line number and fields of each row; blank lines and comments are no rows."""
+    def __iter__(self) -> Iterator[list[bytes]]:
+        """Yield the fields of each row; blank lines and comments are no rows."""
         n = len(self._columns)
         empty = True
-        for number, line in enumerate(self._lines, start=1):
-            self._number = number
+        for line in self._lines:
+            self._number += 1
             if b"\r" in line.rstrip(b"\r"):  # a file of old line ends would be one row
-                self.refuse(number, "a carriage return stands inside the line")
+                self.refuse("a carriage return stands inside the line")
             fields = self._split(line)
             if not fields or fields[0].startswith(b"#"):
                 continue
             if len(fields) != n and not (n == len(RUN_COLUMNS) and len(fields) > n):
                 self._refuse_columns(fields)
             empty = False
-            yield number, fields
+            yield fields
         if empty:
             raise GoldError("the file holds no rows", where=self.name)
 
@@ -98,18 +98,14 @@ class Rows:
     def _refuse_columns(self, fields: list[bytes]) -> NoReturn:
         remedy = f"columns: {', '.join(self._columns)}"
         if len(fields) == 3 and self._columns == QRELS_COLUMNS:
-            remedy += "; three columns are BEIR's layout, which gold import and load_gold read"
+            remedy += "; three columns are BEIR's layout, which its header tells"
         if len(fields) > len(self._columns):
             remedy += "; ids that hold blanks need single tabs between the columns"
-        self.refuse(
-            self._number,
-            f"found {len(fields)} columns, expected {len(self._columns)}",
-            remedy=remedy,
-        )
+        self.refuse(f"found {len(fields)} columns, expected {len(self._columns)}", remedy=remedy)
 
-    def refuse(self, number: int, message: str, *, remedy: str | None = None) -> NoReturn:
-        """Raise an error that names the line."""
-        raise GoldError(message, where=f"{self.name}:{number}", remedy=remedy)
+    def refuse(self, message: str, *, remedy: str | None = None) -> NoReturn:
+        """Raise an error that names the line of the row."""
+        raise GoldError(message, where=f"{self.name}:{self._number}", remedy=remedy)
 
     def id(self, field: bytes) -> str:
         """Read an id."""
@@ -118,7 +114,7 @@ class Rows:
             try:
                 found = check_id(field.decode())
             except ValueError as error:
-                self.refuse(self._number, str(error))
+                self.refuse(str(error))
             self._ids[field] = found
         return found
 
@@ -126,14 +122,13 @@ class Rows:
         """Read a whole grade."""
         if not _WHOLE.fullmatch(field):
             self.refuse(
-                self._number,
                 f"grade {field.decode()!r} is not a whole number",
                 remedy="map the grades to whole numbers first; cutting the fraction off would "
                 "change every figure",
             )
         grade = int(field)
         if abs(grade) > GRADE_RANGE:
-            self.refuse(self._number, f"grade {grade} is outside -{GRADE_RANGE}..{GRADE_RANGE}")
+            self.refuse(f"grade {grade} is outside -{GRADE_RANGE}..{GRADE_RANGE}")
         return grade
 
     def score(self, field: bytes, query: str, document: str) -> float:
@@ -141,7 +136,6 @@ class Rows:
         score = float(field) if DECIMAL.fullmatch(field) else math.nan
         if not math.isfinite(score):
             self.refuse(
-                self._number,
                 f"score {field.decode()!r} of query {query!r}, document {document!r} is not a "
                 "finite number",
             )
