@@ -1,8 +1,7 @@
 """Judgements and runs as ``{query: {document: number}}``: in memory, and in the files of ranx.
 
-ranx saves them as JSON, plain or packed by LZ4, and as Parquet with the columns ``q_id``,
-``doc_id`` and ``score``. It keeps the order of equal scores; here they are ordered by id, as those
-of every run.
+ranx saves them as JSON and as Parquet with the columns ``q_id``, ``doc_id`` and ``score``. It keeps
+the order of equal scores; here they are ordered by id, as those of every run.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from evalnb.errors import GoldError
 from evalnb.gold.layouts import is_beir, is_ltr, parse_beir_qrels, parse_ltr
 from evalnb.gold.parquet import MAGIC, read_parquet
 from evalnb.gold.trec import Qrels, Run, parse_qrels, parse_run
-from evalnb.gold.trec_rows import UNPACKED_BYTES, Source, read_source
-from evalnb.limits import GRADE_RANGE, check_limit
+from evalnb.gold.trec_rows import Source, read_source
+from evalnb.limits import GRADE_RANGE
 from evalnb.search.kinds import check_id
 from evalnb.wording import shown
 
@@ -131,11 +130,16 @@ def _read_nested(data: bytes, where: str) -> Mapping[str, Any] | None:
     """Read a file of ranx; None if it is none."""
     if data.startswith(MAGIC):
         found = _from_columns(data, where)
-    elif data.startswith(_LZ4) or data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(_JSON):
+    elif data.startswith(_LZ4):
+        raise GoldError(
+            "a packed file, as ranx saves it under .lz4",
+            where=where,
+            remedy="save it as .json or .parquet",
+        )
+    elif data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(_JSON):
         from evalnb.strict_json import parse_strict
 
-        unpacked = _unpacked(data, where) if data.startswith(_LZ4) else data
-        found = parse_strict(unpacked, where=where)
+        found = parse_strict(data, where=where)
     else:
         return None
     if not found:
@@ -147,18 +151,6 @@ def _read_nested(data: bytes, where: str) -> Mapping[str, Any] | None:
             except ValueError as error:
                 raise GoldError(str(error), where=f"{where}: query {query!r}") from None
     return found
-
-
-def _unpacked(data: bytes, where: str) -> bytes:
-    import pyarrow
-
-    try:
-        with pyarrow.input_stream(pyarrow.py_buffer(data), compression="lz4") as stream:
-            unpacked: bytes = stream.read(UNPACKED_BYTES + 1)
-    except (pyarrow.ArrowException, OSError) as error:
-        raise GoldError(f"the LZ4 file is damaged: {error}", where=where) from error
-    check_limit("unpacked bytes", len(unpacked), UNPACKED_BYTES, argument="", where=where)
-    return unpacked
 
 
 def _from_columns(data: bytes, where: str) -> dict[str, dict[str, Any]]:
