@@ -61,6 +61,7 @@ __all__ = [
     "decisions",
     "differences",
     "latency",
+    "lost",
     "means",
     "opening",
     "provenance",
@@ -74,6 +75,7 @@ __all__ = [
 
 _NO_SLICES = "No case names an intent, a language or a tag."
 _NO_DECISION = "These variants leave nothing to decide between legs or rerankers."
+_NO_LOSS = "Every case with targets found one."
 _NO_USAGE = "Neither times nor usage were recorded."
 
 
@@ -95,6 +97,7 @@ def all_sections(reading: Reading) -> list[Display]:
         means(reading),
         *compared,
         changes(reading),
+        lost(reading),
         *optional,
         cases(reading),
         provenance(reading),
@@ -240,6 +243,31 @@ def _misses(reading: Reading) -> Display:
         ),
         text="\n".join([found, *([format_table(table)] if rows else [])]),
         html=f"<p>{found}</p>" + (table_html(table) if rows else ""),
+    )
+
+
+def lost(reading: Reading) -> Display:
+    """Count the cases that found nothing relevant by where they were lost."""
+    from evalnb.comparison.losses import REMEDIES, lost_frame
+
+    counts = lost_frame(reading.report)
+    columns = (
+        Column("lost", right=False),
+        *(Column(one_line(name, 30)) for name in counts.columns),
+        Column("what would help", right=False),
+    )
+    rows = tuple(
+        (Cell(reason), *(Cell(f"{n:,}") for n in found), Cell(REMEDIES[reason]))
+        for reason, found in zip(counts.index, counts.to_numpy(), strict=True)
+    )
+    table = Table(columns, rows, "Missed cases")
+    return Display(
+        key="lost",
+        title="Where it was lost",
+        question="Why did cases find nothing relevant, and what would help?",
+        data=counts.rename_axis("reason").reset_index(),
+        text=format_table(table) if rows else _NO_LOSS,
+        html=table_html(table) if rows else f"<p>{_NO_LOSS}</p>",
     )
 
 

@@ -1,0 +1,177 @@
+"""Where each missed case was lost, and what would help."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+from evalnb.evaluation.report import CaseResult, EvaluationReport
+from evalnb.gold.cases import GoldCase
+from evalnb.measures.judgements import (
+    judgements,
+    label_of,
+    labelled_documents,
+    ranking,
+    result_by_label,
+)
+from evalnb.search.fusion import DEFAULT_CANDIDATES, DEFAULT_RERANK_DEPTH, fuse
+from evalnb.search.result import Candidates, Kind
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Reason = Literal[
+    "search failed",
+    "not in the corpus",
+    "in no channel's candidates",
+    "cut by fusion",
+    "demoted by the reranker",
+    "below the limit",
+    "not returned",
+]
+REMEDIES: dict[Reason, str] = {
+    "search failed": "repair the system first",
+    "not in the corpus": "ingest what is missing, or correct the label",
+    "in no channel's candidates": "another channel, language or chunking; more candidates",
+    "cut by fusion": "weigh the channel that has it more, or lower rrf_k",
+    "demoted by the reranker": "another reranker, or none",
+    "below the limit": "a higher limit, or a reranker",
+    "not returned": "look at the case; channels composed with evalnb.fused would say more",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """One case for which a variant returned nothing relevant.
+
+    Attributes
+    ----------
+    detail
+        The ranks that tell it: in each channel, and after fusion.
+    n_unjudged
+        Hits that nobody judged; if all are, the judgements may be what is missing.
+    """
+
+    variant: str
+    case_id: str
+    reason: Reason
+    detail: str
+    n_unjudged: int
+
+    @property
+    def remedy(self) -> str:
+        """What would help."""
+        return REMEDIES[self.reason]
+
+
+def lost_cases(report: EvaluationReport) -> tuple[Lost, ...]:
+    """Find why each missed case was missed, of every variant's first repetition.
+
+    A case is missed if it has targets and none of them was returned.
+    """
+    cases = {case.case_id: case for case in report.cases}
+    systems = {variant.name: variant.system for variant in report.variants}
+    found = []
+    for result in report.results:
+        if result.repetition:
+            continue
+        case = cases[result.case_id]
+        for kind in report.kinds[:1]:
+            lost = _Search(report, case, result, systems[result.variant], kind).lost()
+            if lost is not None:
+                found.append(lost)
+    return tuple(found)
+
+
+def lost_frame(report: EvaluationReport) -> pd.DataFrame:
+    """Count lost cases: one row a reason, one column a variant, in the order of the reasons."""
+    import pandas as pd
+
+    counts = Counter((each.reason, each.variant) for each in lost_cases(report))
+    names = [variant.name for variant in report.variants]
+    rows = {
+        reason: [counts[reason, name] for name in names]
+        for reason in REMEDIES
+        if any(counts[reason, name] for name in names)
+    }
+    return pd.DataFrame.from_dict(rows, orient="index", columns=names)
+
+
+@dataclass(frozen=True)
+class _Search:
+    report: EvaluationReport
+    case: GoldCase
+    result: CaseResult
+    system: str
+    kind: Kind
+
+    @cached_property
+    def targets(self) -> frozenset[str]:
+        units = self.report.content_units.get(self.system, {}).get(self.case.case_id)
+        judged = judgements(self.case, self.kind, None if units is None else frozenset(units))
+        return judged.targets()
+
+    def lost(self) -> Lost | None:
+        units = self.report.content_units.get(self.system, {}).get(self.case.case_id)
+        nowhere = bool(self.case.content) and units == ()
+        if not self.targets and not nowhere:
+            return None
+        if self.result.result.status != "ok":
+            return self._because("search failed", self.result.result.reason or "")
+        if nowhere:
+            return self._because("not in the corpus", "its phrases match no unit")
+        returned = ranking(result_by_label(self.case, self.result.result), self.kind).ids
+        if self.targets.intersection(returned):
+            return None
+        return self._traced()
+
+    def _because(self, reason: Reason, detail: str) -> Lost:
+        judged = judgements(self.case, self.kind, self.targets).grades
+        returned = ranking(result_by_label(self.case, self.result.result), self.kind).ids
+        unjudged = sum(key not in judged for key in returned)
+        return Lost(self.result.variant, self.case.case_id, reason, detail, unjudged)
+
+    def _traced(self) -> Lost:
+        lists = self.report.candidates(self.result)
+        if not lists:
+            return self._because("not returned", "")
+        if self.kind not in ("unit", "document"):
+            return self._because("not returned", "")
+        ranks = {name: rank for name, c in lists.items() if (rank := self._rank(c)) is not None}
+        if not ranks:
+            return self._because("in no channel's candidates", ", ".join(self._depths(lists)))
+        controls, hints = self.result.controls, self.result.controls.hints
+        fused = fuse(lists, hints) if len(lists) > 1 else next(iter(lists.values()))
+        place = self._rank(fused)
+        assert place is not None
+        told = ", ".join(f"{name} {rank}" for name, rank in sorted(ranks.items()))
+        told += f", fused {place}" if len(lists) > 1 else ""
+        depth = hints.rerank_depth or DEFAULT_RERANK_DEPTH
+        if controls.rerank and place <= max(depth, controls.limit):
+            return self._because("demoted by the reranker", told)
+        if len(lists) > 1 and min(ranks.values()) <= controls.limit:
+            return self._because("cut by fusion", told)
+        return self._because("below the limit", f"{told}, limit {controls.limit}")
+
+    def _rank(self, found: Candidates) -> int | None:
+        """Return the rank of the first target in a list of candidates."""
+        if self.kind == "unit":
+            return next((n for n, key in enumerate(found.ids, 1) if key in self.targets), None)
+        labels = labelled_documents(self.case)
+        for n, key in enumerate(found.ids, 1):
+            own, name = self._documents.get(key, (key.rpartition("#")[0] or key, None))
+            if self.targets.intersection((key, label_of(own, name, labels))):
+                return n
+        return None
+
+    @cached_property
+    def _documents(self) -> Mapping[str, tuple[str, str | None]]:
+        return self.report.documents_by_id()
+
+    def _depths(self, lists: Mapping[str, Candidates]) -> Iterator[str]:
+        asked = self.result.controls.hints.candidates or DEFAULT_CANDIDATES
+        for name, found in sorted(lists.items()):
+            yield f"{name} has {len(found.ids)} of {asked} candidates"
