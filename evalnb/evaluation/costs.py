@@ -41,8 +41,8 @@ QUANTITIES = ("latency_ms", "calls", "tokens", "cost")
 class SearchCosts(NamedTuple):
     """One search and what it cost; None where nothing was reported.
 
-    ``warm_up`` marks the first search of a variant in each of its sessions: it opens indexes and
-    connections, and says nothing of the searches after it.
+    ``warm_up`` marks the first search of every session, and of a variant in each repetition: it
+    opens indexes and connections, and says nothing of the searches after it.
     """
 
     result: CaseResult
@@ -55,13 +55,14 @@ class SearchCosts(NamedTuple):
 
 def search_costs(report: EvaluationReport) -> Iterator[SearchCosts]:
     """Yield what every search cost, in the order of the report's results."""
-    opened: set[tuple[str, int]] = set()
+    begun: set[tuple[str, int]] = set()
+    first_of_sessions = set(report.observed.warm_up)
     times = zip_longest(report.results, report.observed.latency_ms[: len(report.results)])
-    for result, time in times:
-        session = (result.variant, result.repetition)
-        warm_up = time is not None and session not in opened
-        if warm_up:
-            opened.add(session)
+    for at, (result, time) in enumerate(times):
+        variant = (result.variant, result.repetition)
+        warm_up = time is not None and (variant not in begun or at in first_of_sessions)
+        if time is not None:
+            begun.add(variant)
         usage = result.result.usage
         cost = _cost(usage, report.observed.prices)
         yield SearchCosts(result, warm_up, time, usage.calls, usage.tokens, cost)

@@ -126,12 +126,14 @@ class Observed(Record):
     """What differs between two identical runs: times, dates, machine, prices. Nothing else does.
 
     ``latency_ms`` is parallel to the report's results; null where the search did not finish.
+    ``warm_up`` holds the positions of those that were the first of their session.
     """
 
     started_at: str = ""
     finished_at: str = ""
     duration_s: Finite = 0.0
     latency_ms: Annotated[tuple[Finite | None, ...], BeforeValidator(_as_tuple)] = ()
+    warm_up: Annotated[tuple[NonNegativeInt, ...], BeforeValidator(_as_tuple)] = ()
     hardware: dict[str, Any] = {}
     git_revision: str | None = None
     command: str | None = None

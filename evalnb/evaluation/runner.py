@@ -117,7 +117,7 @@ class _Run:
     clock: float = field(default_factory=time.monotonic)
     checks: dict[str, CorpusCheck] = field(default_factory=dict)
     recorded: set[str] = field(default_factory=set)
-    finished: dict[_Place, tuple[CaseResult, float | None]] = field(default_factory=dict)
+    finished: dict[_Place, tuple[CaseResult, Answer]] = field(default_factory=dict)
     kept: list[str] = field(default_factory=list)
     n_resumed: int = 0
     artifact_bytes: int = 0
@@ -244,7 +244,7 @@ class _Run:
         )
         self._check_artifacts(retained)
         key = (job.variant.name, search.repetition, job.case.case_id)
-        self.finished[key] = (retained, answer.latency_ms)
+        self.finished[key] = (retained, answer)
         if self.progress:
             self.progress(len(self.finished), len(self.admission.jobs) * self.request.repetitions)
 
@@ -286,7 +286,8 @@ class _Run:
                 started_at=_timestamp(self.started),
                 finished_at=_timestamp(time.time()),
                 duration_s=round(time.monotonic() - self.clock, 3),
-                latency_ms=tuple(latency_ms for _, latency_ms in entries),
+                latency_ms=tuple(answer.latency_ms for _, answer in entries),
+                warm_up=tuple(at for at, (_, answer) in enumerate(entries) if answer.warm_up),
                 hardware=hardware(),
                 git_revision=git_revision(),
                 command=command,

@@ -38,10 +38,14 @@ class Task(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What one search returned, and its latency in ms (null where it did not come back)."""
+    """What one search returned, and its latency in ms (null where it did not come back).
+
+    ``warm_up`` marks the first one that a session gave.
+    """
 
     result: QueryResult
     latency_ms: float | None
+    warm_up: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +75,7 @@ class Searcher:
         self._setup = setup
         self._sessions: dict[tuple[str, int], SearchSession] = {}
         self._recorded: dict[tuple[str, int], RecordedSession] = {}
+        self._warm: set[tuple[str, int]] = set()
         self._caller: TimedCaller[QueryResult] = TimedCaller()
         self.cuts = dict(setup.cuts)
 
@@ -128,7 +133,10 @@ class Searcher:
                 )
         except (Exception, SystemExit) as error:  # a user's function may raise anything
             return Answer(unavailable(_reason(error)), None)
-        return Answer(result, (time.perf_counter() - began) * 1000)
+        latency_ms = (time.perf_counter() - began) * 1000
+        warm_up = key not in self._warm
+        self._warm.add(key)
+        return Answer(result, latency_ms, warm_up)
 
     def _seconds(self, system: str) -> float | None:
         own, deadline = self._setup.timeouts[system], self._setup.context.deadline

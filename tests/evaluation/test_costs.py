@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,20 @@ def test_every_session_has_a_warm_up_of_its_own() -> None:
     (row,) = variant_costs(timed(report, 50.0, 70.0, 1.0, 3.0))
     assert (row["n_warm_up"], row["latency_warm_up"]) == (2, 60.0)
     assert (row["n_timed"], row["latency_p50"]) == (2, 2.0)
+
+
+def test_sessions_of_several_threads_are_warmed_up_each() -> None:
+    def slow(query: str) -> list[str]:
+        time.sleep(0.01)
+        return []
+
+    report = ev.evaluate(gold(40), {"mine": slow}, executor="local:4").record
+    assert len(report.observed.warm_up) == 4
+    (row,) = variant_costs(report)
+    assert row["n_warm_up"] in (4, 5)  # the first case may have been another session's second
+    assert row["n_timed"] == 40 - row["n_warm_up"]
+    one_after_another = ev.evaluate(gold(4), {"mine": slow}).record
+    assert one_after_another.observed.warm_up == (0,)
 
 
 def test_one_search_is_a_warm_up_and_has_no_quantile() -> None:
