@@ -61,7 +61,7 @@ def _parsed(examples: list[_Example], where: str, split: Split) -> Parsed:
     cases: list[GoldCase] = []
     for example in examples:
         contexts = example.contexts or []
-        if not isinstance(contexts, list):
+        if not isinstance(contexts, list) or not all(isinstance(text, str) for text in contexts):
             raise GoldError(
                 f"reference_contexts: expected a list of texts, found {shown(contexts)}",
                 where=example.where,
