@@ -51,6 +51,7 @@ def demo(
     """Ingest the Python language reference, compare ways to search it, write the report."""
     from evalnb.api import load_gold
     from evalnb.cli.evaluate import finish, run
+    from evalnb.cli.report_folder import sole_writer
     from evalnb.gold.bundled import bundled_gold, python_reference
     from evalnb.workspace.system import open_workspace
 
@@ -70,8 +71,9 @@ def demo(
     systems["workspace"].index("lexical:plain")
     note(f"embedding the topics: {text_index}")
     systems["workspace"].index(text_index)
-    report = run(gold, systems, request, out=out, max_searches=None)
-    finish(report, out=out, notebooks=notebooks, as_json=False)
+    with sole_writer(out):
+        report = run(gold, systems, request, out=out, max_searches=None)
+        finish(report, out=out, notebooks=notebooks, as_json=False)
 
 
 def _text_index() -> str:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout, suppress
+from collections.abc import Mapping
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from evalnb.cli.output import note, print_json, show
-from evalnb.errors import BadInputError, BusyError, EvalnbError, NotFoundError
+from evalnb.cli.report_folder import save_into, sole_writer, write_folder
+from evalnb.errors import BadInputError, NotFoundError
 
 if TYPE_CHECKING:
     from evalnb.api import Comparison, Report
@@ -23,16 +23,6 @@ if TYPE_CHECKING:
     from evalnb.search.request import Scope
     from evalnb.search.system import SearchSystem
 
-# What a report folder holds besides report.json, all of it made from that.
-DERIVED = (
-    "scores.csv",
-    "comparison.csv",
-    *(
-        f"{name}.{ending}"
-        for name in ("variant_report", "case_drilldown")
-        for ending in ("html", "ipynb")
-    ),
-)
 MODES = ("semantic", "keyword", "hybrid", "hybrid_rerank")
 
 MaxSearches = Annotated[
@@ -108,7 +98,7 @@ def evaluate(
     if baseline is not None:
         changes["baseline"] = baseline
     request = _changed(request, changes)
-    with _sole_writer(out):
+    with sole_writer(out):
         report = run(
             gold,
             systems,
@@ -172,7 +162,7 @@ def eval_retrieval(
         _leg_request(chosen, split=gold.cases[0].split if gold.cases else "development"),
         {"limit": top_k, "allow_unavailable": True},
     )
-    with _sole_writer(out):
+    with sole_writer(out):
         report = run(
             gold, {"workspace": opened}, request, out=out, max_searches=max_searches, scope=scope
         )
@@ -183,7 +173,7 @@ def eval_retrieval(
             if decided := decisions_text(advise(report.record)):
                 show("\n" + decided)
         if out is not None:
-            note(f"report: {_saved(report, out)}")
+            note(f"report: {save_into(report, out)}")
     raise typer.Exit(_status(report, any_variant=True))
 
 
@@ -254,40 +244,6 @@ def _changed(request: EvaluationRequest, changes: dict[str, Any]) -> EvaluationR
 
     written = request.model_dump(mode="json", exclude_none=True) | changes
     return parse_record(type(request), written, where="command line")
-
-
-@contextmanager
-def _sole_writer(out: Path | None) -> Iterator[None]:
-    """Be the only run that writes to a folder; the lock ends with the process."""
-    if out is None:
-        yield
-        return
-    made = not out.exists()
-    out.mkdir(parents=True, exist_ok=True)
-    folder = os.open(out, os.O_RDONLY)
-    try:
-        _lock(folder, out)
-        yield
-    except (EvalnbError, KeyboardInterrupt):
-        if made:
-            with suppress(OSError):  # a refused or interrupted run leaves no empty folder
-                out.rmdir()
-        raise
-    finally:
-        os.close(folder)
-
-
-def _lock(folder: int, out: Path) -> None:
-    import fcntl
-
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise BusyError(
-            "another run is writing to this folder",
-            where=str(out),
-            remedy="wait for it, or choose another folder",
-        ) from None
 
 
 def run(
@@ -362,37 +318,6 @@ def _comparison(report: Report) -> Comparison | None:
     if len(record.variants) == 1:
         return None
     return compare(report, baseline=record.request.baseline or record.variants[0].name)
-
-
-def write_folder(
-    report: Report, comparison: Comparison | None, out: Path, *, notebooks: bool
-) -> dict[str, Path]:
-    """Write a report folder: report.json, both tables, and the notebooks with their HTML.
-
-    What an earlier report left there goes first: a page must never stand beside the figures of
-    another run.
-    """
-    from evalnb.show.notebooks import build_report_folder
-    from evalnb.show.tables import write_csv
-
-    paths = {"report": _saved(report, out)}
-    for name in DERIVED:
-        (out / name).unlink(missing_ok=True)
-    paths["scores"] = write_csv(report.frame(), out / "scores.csv")
-    if comparison is not None:
-        paths["comparison"] = comparison.save(out / "comparison.csv")
-    if notebooks:
-        for path in build_report_folder(paths["report"], out):
-            paths[path.name] = path
-    return paths
-
-
-def _saved(report: Report, out: Path) -> Path:
-    from evalnb.evaluation.history import remember
-
-    path = report.save(out / "report.json")
-    remember(report.record, out)
-    return path
 
 
 def _summary(report: Report, *, paths: dict[str, Path]) -> dict[str, Any]:

@@ -1,0 +1,91 @@
+"""The folder of ``--out``: one run at a time writes to it, and nothing of another report stays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evalnb.errors import BusyError, EvalnbError
+
+if TYPE_CHECKING:
+    from evalnb.api import Comparison, Report
+
+# What a report folder holds besides report.json, all of it made from that.
+DERIVED = (
+    "scores.csv",
+    "comparison.csv",
+    *(
+        f"{name}.{ending}"
+        for name in ("variant_report", "case_drilldown")
+        for ending in ("html", "ipynb")
+    ),
+)
+
+
+@contextmanager
+def sole_writer(out: Path | None) -> Iterator[None]:
+    """Be the only run that writes to a folder; the lock ends with the process."""
+    if out is None:
+        yield
+        return
+    made = not out.exists()
+    out.mkdir(parents=True, exist_ok=True)
+    folder = os.open(out, os.O_RDONLY)
+    try:
+        _lock(folder, out)
+        yield
+    except (EvalnbError, KeyboardInterrupt):
+        if made:
+            with suppress(OSError):  # a refused or interrupted run leaves no empty folder
+                out.rmdir()
+        raise
+    finally:
+        os.close(folder)
+
+
+def _lock(folder: int, out: Path) -> None:
+    import fcntl
+
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise BusyError(
+            "another run is writing to this folder",
+            where=str(out),
+            remedy="wait for it, or choose another folder",
+        ) from None
+
+
+def write_folder(
+    report: Report, comparison: Comparison | None, out: Path, *, notebooks: bool
+) -> dict[str, Path]:
+    """Write a report folder: report.json, both tables, and the notebooks with their HTML.
+
+    What an earlier report left there goes first: a page must never stand beside the figures of
+    another run.
+    """
+    from evalnb.show.notebooks import build_report_folder
+    from evalnb.show.tables import write_csv
+
+    paths = {"report": save_into(report, out)}
+    for name in DERIVED:
+        (out / name).unlink(missing_ok=True)
+    paths["scores"] = write_csv(report.frame(), out / "scores.csv")
+    if comparison is not None:
+        paths["comparison"] = comparison.save(out / "comparison.csv")
+    if notebooks:
+        for path in build_report_folder(paths["report"], out):
+            paths[path.name] = path
+    return paths
+
+
+def save_into(report: Report, out: Path) -> Path:
+    """Write report.json, and add the run to the folder's history."""
+    from evalnb.evaluation.history import remember
+
+    path = report.save(out / "report.json")
+    remember(report.record, out)
+    return path
