@@ -338,8 +338,20 @@ def fused(
         from evalnb.workspace.named import NamedReranker
 
         rerank = NamedReranker(rerank)
-    given = {n: as_system(c) if isinstance(c, str | Path) else c for n, c in channels.items()}
-    return ComposedSystem(given, rerank=rerank, k=k, weights=weights, candidates=candidates)
+    return ComposedSystem(
+        {n: _opened(c) for n, c in channels.items()},
+        rerank=rerank,
+        k=k,
+        weights=weights,
+        candidates=candidates,
+    )
+
+
+def _opened(channel: Any) -> Any:
+    """Open a channel that is a path, alone or with its overrides."""
+    if isinstance(channel, tuple) and channel:
+        return (_opened(channel[0]), *channel[1:])
+    return as_system(channel) if isinstance(channel, str | Path) else channel
 
 
 def open_workspace(

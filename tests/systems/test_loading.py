@@ -241,6 +241,24 @@ def test_the_four_legs_of_a_database_are_measured_in_a_scope(
     assert line.split()[-4:] == ["n/a", rank, "n/a", "n/a"]  # nothing embeds the query
 
 
+def test_an_embedding_that_fails_leaves_the_words(database, tmp_path, serve, capsys):
+    service = serve(lambda handler, asked: handler.reply(401))
+    (tmp_path / "pg.toml").write_text(
+        f"{LEGS}\n[postgres.embeddings]\nurl = '{service.url}'\nmodel = 'm'\n"
+    )
+    golden = tmp_path / "golden.json"
+    golden.write_text('{"cases": [{"query": "warm", "expect": {"document": "boots"}}]}')
+    settings = postgres_settings(tomllib.loads(LEGS)["postgres"])
+    chunk = Chunk("u1", "warm boots", [1.0, 0.0], "d1", "boots.md", "shop")
+    load_chunks(settings, [chunk], workspace="a", dimensions=2)
+    assert main(["eval-retrieval", str(golden), "--system", str(tmp_path / "pg.toml")]) == 0
+    shown = capsys.readouterr()
+    (line,) = [line for line in shown.out.splitlines() if line.startswith("1 ")]
+    assert line.split()[-4:] == ["n/a", "1", "n/a", "n/a"]
+    assert "channel 'text': " in shown.err
+    assert "401 Unauthorized" in shown.err
+
+
 def test_what_cannot_be_narrowed_is_told(tmp_path, capsys):
     golden = tmp_path / "golden.json"
     golden.write_text('{"cases": [{"query": "q", "expect": {"document": "d"}}]}')

@@ -101,6 +101,25 @@ def test_a_chat_model_that_is_not_set_or_misses_its_key_is_told(kb, gold, monkey
         ev.open_workspace(kb.folder)
 
 
+def test_a_rerank_call_that_fails_poisons_no_other_leg(kb, serve, tmp_path, capsys):
+    kb.index("text:lsa-256")
+    service = serve(lambda handler, asked: handler.reply(500, b"overloaded"))
+    endpoint = {"url": service.url, "model": "m", "retries": 0}
+    kb.configure({"rerankers.llm": endpoint, "hints.reranker": "llm"})
+    golden = tmp_path / "golden.json"
+    golden.write_text(
+        json.dumps({"cases": [{"query": "red boots", "expect": {"content_contains": "care"}}]})
+    )
+    assert main(["eval-retrieval", str(golden), "--workspace", str(kb.folder)]) == 0
+    shown = capsys.readouterr()
+    (line,) = [line for line in shown.out.splitlines() if line.startswith("1 ")]
+    *legs, rerank = line.split()[-4:]
+    assert all(rank in ("1", "2") for rank in legs)
+    assert rerank == "n/a"
+    assert "hybrid_rerank: 1 of 1 searches n/a: SEARCH_FAILED: " in shown.err
+    assert "500 Internal Server Error: overloaded" in shown.err
+
+
 def test_repetitions_show_how_much_a_chat_model_wavers(kb, serve, gold):
     turns = iter(["[2, 1]", "[2, 1]", "[1, 2]", "[1, 2]"])
     service = serve(lambda handler, asked: {"choices": [{"message": {"content": next(turns)}}]})
@@ -240,6 +259,8 @@ def test_paths_stand_where_systems_do(tmp_path, gold):
         "b",
         "own",
     ]
+    pair = ev.fused({"b": (str(tmp_path / "b.toml"), {"limit": 3})}).channels["b"]
+    assert pair.overrides.limit == 3
     with pytest.raises(BadInputError, match="channel 'a': a run file answers recorded cases"):
         ev.fused({"a": tmp_path / "a.run"})
     with pytest.raises(NotFoundError):
