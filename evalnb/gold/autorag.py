@@ -50,8 +50,8 @@ def _ids(groups: Any, where: str) -> tuple[list[str], bool]:
     """Return the ids of all groups, and whether any group has several."""
     nested = [groups] if isinstance(groups, str) else groups or []
     if isinstance(nested, list):
-        lists = [[group] if isinstance(group, str) else group for group in nested]
-        if all(isinstance(group, list) for group in lists):
-            ids = dict.fromkeys(key for group in lists for key in group)
-            return list(ids), any(len(group) > 1 for group in lists)
+        lists = [group if isinstance(group, list) else [group] for group in nested]
+        ids = [key for group in lists for key in group]
+        if all(isinstance(key, str) for key in ids):
+            return list(dict.fromkeys(ids)), any(len(group) > 1 for group in lists)
     raise GoldError(f"retrieval_gt: expected lists of ids, found {shown(groups)}", where=where)

@@ -19,7 +19,7 @@ def check_id(value: str) -> str:
         For empty text, control characters, surrogates, or more than 512 bytes.
     """
     # ASCII letters, digits and marks are nearly every id: one C call settles them.
-    if value.isascii() and value.isprintable() and 0 < len(value) <= ID_BYTES:
+    if value.isascii() and value.isprintable() and len(value) <= ID_BYTES and value.strip():
         return value
     if not value.strip():
         raise ValueError("an id must not be empty")

@@ -55,7 +55,12 @@ def test_lists_of_any_depth(passages: list[Any]) -> None:
         (parquet(query=["q"]), "x: no column 'retrieval_gt'; it has query (columns that are read"),
         (parquet(query=["q"], retrieval_gt=[7]), "x: row 1: retrieval_gt: expected lists of ids"),
         (parquet(query=["q"], retrieval_gt=[[7]]), "x: row 1: retrieval_gt: expected lists of ids"),
-        (parquet(query=["q"], retrieval_gt=[[[7]]]), "expected.document_ids[0]: expected a text"),
+        (
+            parquet(query=["q"], retrieval_gt=[[["d"], [None]]]),
+            "expected lists of ids, found [['d'",
+        ),
+        (parquet(query=["q"], retrieval_gt=[[[["d"]]]]), "expected lists of ids, found [[['d']]]"),
+        (parquet(query=["q"], retrieval_gt=[[[" "]]]), "expected.document_ids[0]: an id must not"),
         (parquet(query=[None], retrieval_gt=[["d"]]), "row 1: request.query: expected a text"),
         (parquet(query=[], retrieval_gt=[]), "x: there are no rows"),
         (QA[:-20], "x: the Parquet file is damaged"),

@@ -63,6 +63,7 @@ REFUSED = {
     b'{"q1": {"d1": true}}': "found 'd1': True",
     b'{"q1": ["d1"]}': "found 'q1': ['d1'], expected query id: {document id: number}",
     b'{"q1": {"": 1}}': "x: query 'q1': an id must not be empty",
+    b'{" ": {"d": 1}}': "x: query ' ': an id must not be empty",
     b'{"q1": {"d1": 1}': "x:1: not strict JSON",
     b"{}": "x: the file holds no queries",
     b"\x04\x22\x4d\x18\x44\x40": "x: a packed file, as ranx saves it under .lz4 (save it as .json",
