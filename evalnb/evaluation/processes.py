@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import signal
+import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
@@ -169,6 +170,7 @@ class ProcessRunner:
 def _serve(connection: Connection) -> None:
     """Answer lists of searches until the parent goes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's to handle: it ends the workers
+    sys.stdout = sys.stderr  # what a search prints is not the parent's result
     with suppress(EOFError, OSError):
         try:
             searcher = Searcher(load_setup(connection.recv_bytes()))

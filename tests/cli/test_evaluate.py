@@ -256,11 +256,17 @@ def test_what_is_wrong_is_named(run, place, arguments, status, says):
     assert says in done.stderr
 
 
-def test_what_a_function_prints_is_not_the_result(run, place):
-    (place / "loud.py").write_text(
-        "print('here')\ndef f(q):\n    print('there')\n    return ['a']\n"
+@pytest.mark.parametrize("executor", [(), ("--executor", "processes:1")])
+def test_what_a_function_prints_is_not_the_result(place, executor):
+    loud = "print('here')\ndef f(q):\n    print('there')\n    return ['a']\n"
+    (place / "loud.py").write_text(loud)
+    done = subprocess.run(
+        [sys.executable, "-m", "evalnb", *EVALUATE, "--system", "loud:f", "--json", *executor],
+        cwd=place,
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    done = run(*EVALUATE, "--system", "loud:f", "--json")
     assert json.loads(done.stdout)["dataset"]["id"] == "four"
     assert "here" in done.stderr
     assert "there" in done.stderr
