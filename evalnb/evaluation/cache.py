@@ -67,7 +67,7 @@ class SearchCache:
         if not (application or form or n_tables):
             self._connection.execute(
                 "CREATE TABLE answers (key TEXT PRIMARY KEY, result BLOB NOT NULL, "
-                "latency_ms REAL, sha256 TEXT NOT NULL)"
+                "latency_ms REAL, warm_up INTEGER NOT NULL, sha256 TEXT NOT NULL)"
             )
             self._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             self._connection.execute(f"PRAGMA user_version = {FORMAT}")
@@ -89,21 +89,23 @@ class SearchCache:
         """Return the answer under a key, or None."""
         with self._explained():
             row = self._connection.execute(
-                "SELECT result, latency_ms, sha256 FROM answers WHERE key = ?", (key,)
+                "SELECT result, latency_ms, warm_up, sha256 FROM answers WHERE key = ?", (key,)
             ).fetchone()
-        if row is None or row[2] != _checksum(key, row[0], row[1]):
+        if row is None or row[3] != _checksum(key, *row[:3]):
             return None
         try:
-            return Answer(QueryResult.model_validate_json(row[0]), row[1])
+            return Answer(QueryResult.model_validate_json(row[0]), row[1], bool(row[2]))
         except ValueError:  # whole, but not what this version writes
             return None
 
     def put(self, key: str, answer: Answer) -> None:
         """Keep an answer; it survives the death of the process from here on."""
         result = answer.result.model_dump_json().encode()
-        row = (key, result, answer.latency_ms, _checksum(key, result, answer.latency_ms))
+        row = (key, result, answer.latency_ms, int(answer.warm_up))
         with self._explained():
-            self._connection.execute("REPLACE INTO answers VALUES (?, ?, ?, ?)", row)
+            self._connection.execute(
+                "REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", (*row, _checksum(*row))
+            )
 
     def forget(self, keys: Iterable[str]) -> None:
         """Drop the answers under some keys."""
@@ -140,9 +142,9 @@ class SearchCache:
             ) from error
 
 
-def _checksum(key: str, result: object, latency_ms: object) -> str:
+def _checksum(key: str, result: object, *times: object) -> str:
     content = result if isinstance(result, bytes) else b""
-    return sha256(f"{key}\n{latency_ms!r}\n".encode() + content).hexdigest()
+    return sha256(f"{key}\n{times!r}\n".encode() + content).hexdigest()
 
 
 def variant_key(

@@ -74,6 +74,7 @@ def test_a_rerun_searches_nothing_and_keeps_the_times(tmp_path):
     assert search.calls == ["one", "two", "three"]
     assert second.record.observed.n_resumed == 3
     assert second.record.observed.latency_ms == first.record.observed.latency_ms
+    assert second.record.observed.warm_up == first.record.observed.warm_up == (0,)
     assert outside_observed(second) == outside_observed(first)
 
 
@@ -236,6 +237,7 @@ def test_an_answer_comes_back_as_it_was(tmp_path):
     [
         "result = replace(result, '\"a\"', '\"b\"')",
         "latency_ms = 1",
+        "warm_up = 1",
         "sha256 = ''",
         "result = x'00'",
         "key = 'moved'",
