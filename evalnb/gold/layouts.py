@@ -18,7 +18,7 @@ BEIR_HEADER = "query-id\tcorpus-id\tscore"
 HEAD_BYTES = MIB  # in which the first row stands, below comments
 
 _BEIR = re.compile(rb"(?:\xef\xbb\xbf)?query-id\tcorpus-id\tscore(?=\s|\Z)", re.I)
-_LTR = re.compile(rb"^[^\s#]\S*[ \t]+qid:\S", re.M)
+_LTR = re.compile(rb"(?:\xef\xbb\xbf)?(?:[ \t\r]*(?:#[^\n]*)?\n)*[ \t]*[^\s#]\S*[ \t]+qid:\S")
 _LTR_QUERY = re.compile(r"#\s*qid:([^\s:]+):\s*(.*)")
 _LTR_ROW = re.compile(r"(\S+)\s+qid:([^\s#]\S*)(?:\s+\d+:\S+)*\s*#\s*(\S+)(?:\s.*)?")
 
@@ -29,8 +29,8 @@ def is_beir(head: bytes) -> bool:
 
 
 def is_ltr(head: bytes) -> bool:
-    """Whether a file has rows of learning to rank."""
-    return _LTR.search(head[:HEAD_BYTES]) is not None
+    """Whether the first row of a file, below comments, is one of learning to rank."""
+    return _LTR.match(head) is not None
 
 
 def parse_beir_qrels(source: Source, *, name: str | None = None, encoding: str = "utf-8") -> Qrels:

@@ -33,6 +33,8 @@ FILES: list[tuple[str, Any, str]] = [
     ("a.txt", "1 0 d 1\n", "qrels"),
     ("a.txt", "# qid:1: boots\n#\n4 qid:1 # 7501\n", "ltr"),
     ("a.qrels", "4\tqid:1 1:0.5 # 7501", "ltr"),
+    ("a.txt", "\ufeff\r\n #\r\n\n  4 qid:1 # 7501\r\n", "ltr"),
+    ("a.txt", "# qid:1: boots\n1 0 d 1\n2 qid:1 # 1\n", "qrels"),
 ]
 
 
