@@ -155,7 +155,7 @@ class Replay:
             {name: distinct(found) for name, found in report.candidates(r).items()}
             for r in self.results
         ]
-        self._normalised: dict[tuple[str, int], tuple[Floats, Floats]] = {}
+        self._parts: dict[tuple[Any, ...], Floats] = {}  # what other weights need again
 
     @property
     def recorded(self) -> Settings:
@@ -286,29 +286,40 @@ class Replay:
 
     def _fused(self, settings: Settings) -> Floats:
         """Return the fused score of each id of each case; lowest where no channel has it."""
-        hints, weights = settings.hints, settings.hints.weights or {}
-        total = np.zeros_like(self._ranks[self.channels[0]])
-        found = np.zeros(total.shape, dtype=bool)
-        for name in settings.channels:
-            weight = weights.get(name, 1.0)
-            if not weight:
-                continue
-            ranks = self._within(name, settings.pool)
-            if hints.fusion == "weighted":
-                total += weight * self._by_score(name, settings)
-            else:
-                total += weight / ((RRF_K if hints.rrf_k is None else hints.rrf_k) + ranks)
-            found |= np.isfinite(ranks)
-        return np.where(found, total, -np.inf)
+        weights = settings.hints.weights or {}
+        weighed = {name: weight for name in settings.channels if (weight := weights.get(name, 1.0))}
+        total = self._absent((*weighed, settings.pool)).copy()
+        for name, weight in weighed.items():
+            total += weight * self._part(name, settings)
+        return total
+
+    def _part(self, name: str, settings: Settings) -> Floats:
+        """Return what a channel adds at weight 1."""
+        hints = settings.hints
+        by_score = hints.fusion == "weighted"
+        k = RRF_K if hints.rrf_k is None else hints.rrf_k
+        key = (name, settings.pool, by_score, hints.normalisation if by_score else k)
+        if (found := self._parts.get(key)) is None:
+            found = (
+                self._by_score(name, settings)
+                if by_score
+                else 1 / (k + self._within(name, settings.pool))
+            )
+            self._parts[key] = found
+        return found
+
+    def _absent(self, key: tuple[Any, ...]) -> Floats:
+        """Return minus infinity where no channel of a choice has an id, else 0."""
+        if (found := self._parts.get(key)) is None:
+            *names, pool = key
+            present = [np.isfinite(self._within(name, pool)) for name in names]
+            found = self._parts[key] = np.where(np.any(present, axis=0), 0.0, -np.inf)
+        return found
 
     def _within(self, name: str, pool: int) -> Floats:
         """Return a channel's ranks; infinite where an id is absent or below the pool."""
         ranks = self._ranks[name]
-        return ranks if pool >= self._deepest else np.where(ranks <= pool, ranks, np.inf)
-
-    @cached_property
-    def _deepest(self) -> int:
-        return max(len(found.ids) for lists in self._lists for found in lists.values())
+        return np.where(ranks <= pool, ranks, np.inf)
 
     def _by_score(self, name: str, settings: Settings) -> Floats:
         """Return a channel's normalised scores, with its lowest, or 0, where an id is absent."""
@@ -346,12 +357,14 @@ class Replay:
         found = []
         for case, ids in zip(self.cases, self._columns, strict=True):
             labels = labelled_documents(case)
-            found.append({key: _label(key, known.get(key), labels) for key in ids})
+            named = {key: _label(key, known.get(key), labels) for key in ids}
+            found.append({} if all(k == v for k, v in named.items()) else named)
         return found
 
     def scored(self, replayed: Replayed) -> dict[str, dict[str, Score]]:
         """Score rankings; see :meth:`Replayed.scores`."""
-        found: dict[str, dict[str, Score]] = {str(measure): {} for measure in self.measures}
+        names = tuple(map(str, self.measures))
+        found: dict[str, dict[str, Score]] = {name: {} for name in names}
         for at, case in enumerate(self.cases):
             ids = replayed.rankings.get(case.case_id)
             if ids is None:
@@ -359,11 +372,13 @@ class Replay:
                 for scores in found.values():
                     scores[case.case_id] = unavailable(reason)
                 continue
-            labels, judged = self._labels[at], self._judged[at]
-            placed = place(tuple(dict.fromkeys(labels.get(key, key) for key in ids)), judged)
-            for measure in self.measures:
+            if labels := self._labels[at]:
+                ids = tuple(dict.fromkeys(labels[key] for key in ids))
+            judged = self._judged[at]
+            placed = place(ids, judged)
+            for measure, name in zip(self.measures, names, strict=True):
                 k = measure.k or replayed.settings.limit
-                found[str(measure)][case.case_id] = score_ranking(measure, placed, judged, k)
+                found[name][case.case_id] = score_ranking(measure, placed, judged, k)
         return found
 
     def frame(self, replayed: Replayed, name: str) -> pd.DataFrame:
