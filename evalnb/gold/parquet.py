@@ -40,7 +40,10 @@ def read_parquet(
                 remedy=f"columns that are read: {', '.join((*columns, *optional))}",
             )
         wanted = [*columns, *(column for column in optional if column in there)]
-        return {column: file.read([column])[column].to_pylist() for column in wanted}
+        found = {column: file.read([column])[column].to_pylist() for column in wanted}
+        if len({*map(len, found.values())}) > 1:
+            raise ValueError("its columns differ in length")
+        return found
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise GoldError(f"the Parquet file is damaged: {error}", where=where) from error
 
