@@ -26,6 +26,7 @@ from evalnb.systems.composing import (
     Channel,
     ComposedSession,
     PinnedComposedSession,
+    RecordedComposedSession,
     named,
 )
 from evalnb.systems.function import FunctionSystem
@@ -102,6 +103,23 @@ class ComposedSystem:
             reranker=self.reranker and self.reranker.name,
         )
         self._check_fusion(tuple(self.channels), self.hints)
+        self.recorded = self._all_recorded()
+
+    def _all_recorded(self) -> bool:
+        """Whether every channel is a run file; some of them cannot be asked with the others."""
+        kinds = {n: isinstance(c.system, RunFileSystem) for n, c in self.channels.items()}
+        if any(kinds.values()) and not all(kinds.values()):
+            run, live = (
+                next(n for n, is_run in kinds.items() if is_run is kind) for kind in (True, False)
+            )
+            raise BadInputError(
+                f"channel {run!r} is a run file, which answers cases, and channel {live!r} is "
+                "asked for texts",
+                remedy="fuse run files with run files",
+            )
+        if all(kinds.values()) and self.reranker is not None:
+            raise BadInputError("run files hold no texts to rerank", remedy="leave rerank out")
+        return all(kinds.values())
 
     def capabilities(self) -> Capabilities:
         """Say what all channels can do; versioned if every channel and the reranker are."""
@@ -179,8 +197,11 @@ class ComposedSystem:
         """Open a session; each channel's own is opened when it is first asked.
 
         Where every channel pins its corpus, all are opened at once, and the session is a
-        :class:`~evalnb.search.system.PinnedCorpus` too.
+        :class:`~evalnb.search.system.PinnedCorpus` too; where every channel is a run file, it is a
+        :class:`~evalnb.search.system.RecordedSession`.
         """
+        if self.recorded:
+            return RecordedComposedSession(self.channels, self.reranker, context)
         if all(channel.system.capabilities().pinned for channel in self.channels.values()):
             return PinnedComposedSession(self.channels, self.reranker, context)
         return ComposedSession(self.channels, self.reranker, context)
@@ -240,11 +261,6 @@ def _channel(name: str, given: Searcher) -> Channel:
             )
         except ValidationError as error:
             raise BadInputError(_described(error)) from None
-        if isinstance(searcher, RunFileSystem):
-            raise BadInputError(
-                "a run file answers recorded cases, and a channel is asked for texts",
-                remedy="evaluate the run as a variant of its own",
-            )
         if all(hasattr(searcher, method) for method in ("capabilities", "check", "open")):
             return Channel(cast("SearchSystem", searcher), chosen)
         return Channel(FunctionSystem(cast("Callable[..., Any]", searcher)), chosen)

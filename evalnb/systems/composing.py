@@ -31,6 +31,7 @@ from evalnb.search.system import (
     Cut,
     Extraction,
     PinnedCorpus,
+    RecordedSession,
     SearchContext,
     SearchSession,
     SearchSystem,
@@ -91,12 +92,19 @@ class ComposedSession:
         return metered(lambda: self._searched(request, controls))
 
     def _searched(self, request: QueryRequest, controls: Controls) -> QueryResult:
-        names = tuple(dict.fromkeys(controls.channels or self._channels))
-        found = {name: self._ask(name, request, controls) for name in names}
+        found = {name: self._ask(name, request, controls) for name in self._chosen(controls)}
+        return self._fused(found, request.query, controls, trace=request.trace)
+
+    def _chosen(self, controls: Controls) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(controls.channels or self._channels))
+
+    def _fused(
+        self, found: Mapping[str, QueryResult], query: str, controls: Controls, *, trace: bool
+    ) -> QueryResult:
         merged = merge_hits({name: result.hits for name, result in found.items()})
         lists = merged.candidates()
         fused = fuse(lists, controls.hints)
-        reranked = self._rerank(request.query, merged, fused, controls)
+        reranked = self._rerank(query, merged, fused, controls)
         ranking = fused if reranked is None else _followed(reranked, fused)
         limit = controls.limit
         return QueryResult(
@@ -105,7 +113,7 @@ class ComposedSession:
             n_returned=len(ranking.ids),
             candidates=lists,
             rerank_scores=reranked,
-            trace=_trace(lists, ranking, reranked, controls) if request.trace else None,
+            trace=_trace(lists, ranking, reranked, controls) if trace else None,
         )
 
     def close(self) -> None:
@@ -159,6 +167,35 @@ class ComposedSession:
         depth = controls.hints.rerank_depth or DEFAULT_RERANK_DEPTH
         ids = fused.ids[:depth]
         return reranker.rerank(query, ids, merged.ranked(ids, fused.scores[:depth]))
+
+
+class RecordedComposedSession(ComposedSession):
+    """A session whose channels were all searched before: their answers to a case are fused."""
+
+    def expect(self, case_ids: Collection[str]) -> None:
+        """Refuse cases of which a channel has no answer to any.
+
+        Raises
+        ------
+        NotEvaluatedError
+            Naming the channel, and both sides.
+        """
+        for name in self._channels:
+            with named(name):
+                self._recorded(name).expect(case_ids)
+
+    def answer(self, case_id: str, controls: Controls) -> QueryResult:
+        """Fuse the recorded rankings of a case."""
+        found = {
+            name: self._recorded(name).answer(case_id, self._channels[name].controls(controls))
+            for name in self._chosen(controls)
+        }
+        return self._fused(found, "", controls, trace=False)
+
+    def _recorded(self, name: str) -> RecordedSession:
+        session = self._session(name)
+        assert isinstance(session, RecordedSession)
+        return session
 
 
 class PinnedComposedSession(ComposedSession):

@@ -6,9 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from evalnb.errors import GoldError, NotEvaluatedError, NotFoundError, SearchFailedError
+import evalnb as ev
+from evalnb.errors import (
+    BadInputError,
+    GoldError,
+    NotEvaluatedError,
+    NotFoundError,
+    SearchFailedError,
+)
 from evalnb.evaluation.request import EvaluationRequest, Variant
 from evalnb.evaluation.runner import run_evaluation
+from evalnb.gold.cases import GoldDataset
 from evalnb.gold.trec import Qrels, Topics, qrels_to_gold
 from evalnb.search.request import Controls, QueryRequest
 from evalnb.search.system import RecordedSession, SearchContext
@@ -66,9 +74,13 @@ def test_files_that_are_no_runs(tmp_path: Path) -> None:
         RunFileSystem(path).capabilities()
 
 
-def _evaluate(system: RunFileSystem, qrels: dict[str, dict[str, int]]) -> dict[str, float | None]:
+def _gold(qrels: dict[str, dict[str, int]]) -> GoldDataset:
     topics = Topics("t", {query: f"the text of {query}" for query in qrels})
-    gold = qrels_to_gold(Qrels("q", qrels), topics)
+    return qrels_to_gold(Qrels("q", qrels), topics)
+
+
+def _evaluate(system: RunFileSystem, qrels: dict[str, dict[str, int]]) -> dict[str, float | None]:
+    gold = _gold(qrels)
     request = EvaluationRequest(
         variants=(Variant(name="bm25", system="run"),), measures=("AP@10", "nDCG@10")
     )
@@ -83,3 +95,31 @@ def test_an_evaluation_matches_cases_by_query_id(system: RunFileSystem) -> None:
 def test_a_run_of_other_queries_is_refused(system: RunFileSystem) -> None:
     with pytest.raises(NotEvaluatedError, match=r"none of the 2 cases \(1, 2\); it has q1, q7"):
         _evaluate(system, {"1": {"b": 1}, "2": {"a": 1}})
+
+
+def test_runs_are_fused_case_by_case_and_their_candidates_kept(tmp_path: Path) -> None:
+    (tmp_path / "bm25.run").write_text("q1 Q0 a 1 9.0 s\nq1 Q0 b 2 8.0 s\nq2 Q0 c 1 1.0 s\n")
+    (tmp_path / "dense.run").write_text("q1 Q0 b 1 0.9 s\nq1 Q0 x 3 0.8 s\n")  # x is second
+    gold = _gold({"q1": {"b": 1}, "q2": {"c": 1}})
+    fused = ev.fused({"bm25": tmp_path / "bm25.run", "dense": tmp_path / "dense.run"})
+    weights = {"hints": {"weights": {"dense": 0.0}}}
+    report = ev.evaluate(gold, {"rrf": fused, "bm25": (fused, weights)}, measures=["RR"]).record
+    first, second = (r for r in report.results if r.variant == "rrf")
+    assert [(hit.ids.document_id, hit.score) for hit in first.result.hits] == [
+        ("b", pytest.approx(1 / 62 + 1 / 61)), ("a", pytest.approx(1 / 61)),
+        ("x", pytest.approx(1 / 62)),
+    ]  # fmt: skip
+    assert report.candidates(first)["dense"].ids == ("b", "x")
+    assert [hit.ids.document_id for hit in second.result.hits] == ["c"]
+    means = {row.variant: row.mean for row in report.aggregates if row.measure == "RR"}
+    assert means == {"rrf": 1.0, "bm25": 0.75}
+
+
+def test_runs_that_cannot_be_fused_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text("q1 Q0 a 1 9.0 s\n")
+    (tmp_path / "b.run").write_text("q9 Q0 a 1 9.0 s\n")
+    gold = _gold({"q1": {"b": 1}})
+    with pytest.raises(NotEvaluatedError, match="channel 'b': the run answers none of the 1 cases"):
+        ev.evaluate(gold, {"v": ev.fused({"a": tmp_path / "a.run", "b": tmp_path / "b.run"})})
+    with pytest.raises(BadInputError, match="run files hold no texts to rerank"):
+        ev.fused({"a": tmp_path / "a.run"}, rerank=lambda query, hits: [])

@@ -261,8 +261,8 @@ def test_paths_stand_where_systems_do(tmp_path, gold):
     ]
     pair = ev.fused({"b": (str(tmp_path / "b.toml"), {"limit": 3})}).channels["b"]
     assert pair.overrides.limit == 3
-    with pytest.raises(BadInputError, match="channel 'a': a run file answers recorded cases"):
-        ev.fused({"a": tmp_path / "a.run"})
+    with pytest.raises(BadInputError, match=r"'a' is a run file, .* 'own' is asked for texts"):
+        ev.fused({"a": tmp_path / "a.run", "own": lambda query: []})
     with pytest.raises(NotFoundError):
         ev.evaluate(gold, {"x": tmp_path / "none.toml"})
     with pytest.raises(BadInputError, match="channels need names"):
