@@ -128,7 +128,8 @@ def report(
     names: list[str] = []
     for path in reports:
         # Several reports get a folder each, named after their own.
-        name = (path.parent if path.name == "report.json" else path).resolve().stem
+        place = (path.parent if path.name == "report.json" else path).resolve()
+        name = place.name if place.is_dir() else place.stem
         names.append(name)
         name = name if names.count(name) == 1 else f"{name}-{names.count(name)}"
         folder = out if len(reports) == 1 else out / safe_file_name(name)

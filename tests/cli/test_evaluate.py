@@ -272,6 +272,15 @@ def test_what_a_function_prints_is_not_the_result(place, executor):
     assert "there" in done.stderr
 
 
+def test_reports_of_one_name_get_a_folder_each(run, place):
+    for name in ("one", "two"):
+        out = ("--out", f"{name}/v1.2", "--no-notebooks")
+        assert run(*EVALUATE, "--system", "mine:search", *out).returncode == 0
+    done = run("report", "one/v1.2", "two/v1.2/report.json", "--runs", "--out", "runs")
+    assert done.returncode == 0
+    assert sorted(path.name for path in (place / "runs").iterdir()) == ["v1.2", "v1.2-2"]
+
+
 def test_what_is_no_report_is_refused_before_a_notebook_runs(run, place):
     done = run("report", "golden.json", "--out", "pages")
     assert (done.returncode, "not a report" in done.stderr) == (2, True)
