@@ -261,7 +261,7 @@ def run(
     from dataclasses import replace
 
     from evalnb.api import Report
-    from evalnb.evaluation.costs import priced
+    from evalnb.evaluation.costs import priced, unpriced_models
     from evalnb.evaluation.progress import progress_bar
     from evalnb.evaluation.runner import run_evaluation
     from evalnb.limits import Limits
@@ -287,7 +287,11 @@ def run(
             f"took over {record.observed.n_resumed} of {len(record.results)} searches of a stopped "
             "run or an earlier one, with the times they took then"
         )
-    return Report(priced(record, prices) if prices else record)
+    if prices is not None:
+        record = priced(record, prices)
+        for model in unpriced_models(record):
+            note(f"model {model!r} has no price: its searches have no cost")
+    return Report(record)
 
 
 def finish(report: Report, *, out: Path | None, notebooks: bool, as_json: bool) -> None:

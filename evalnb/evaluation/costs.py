@@ -157,3 +157,9 @@ def priced(report: EvaluationReport, prices: Mapping[str, Price]) -> EvaluationR
     """Return the report with the prices that its costs are computed at."""
     observed = report.observed.model_copy(update={"prices": dict(prices)})
     return report.model_copy(update={"observed": observed})
+
+
+def unpriced_models(report: EvaluationReport) -> list[str]:
+    """Return the models that took tokens without having a price."""
+    used = {model for result in report.results for model in result.result.usage.by_model}
+    return sorted(used - report.observed.prices.keys())

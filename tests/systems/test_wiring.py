@@ -182,6 +182,9 @@ kb = {{workspace = "kb", overrides = {{mode = "keyword"}}}}
     (costs,) = json.loads(capsys.readouterr().out)["costs"]
     assert (costs["variant"], costs["tokens"], costs["n_cost"]) == ("configured", 105.0, 2)
     assert costs["cost"] == pytest.approx(0.001)
+    (tmp_path / "prices.toml").write_text("[n]\ninput_per_million = 10.0\n")
+    assert main([*command.split(), "--prices", "prices.toml"]) == 0
+    assert "model 'm' has no price" in capsys.readouterr().err
     assert main([*command.split(), "--prices", "none.toml"]) == 2
     assert "no such file" in capsys.readouterr().err
 
