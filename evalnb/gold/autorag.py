@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from evalnb.errors import GoldError
-from evalnb.gold.cases import GoldCase, Parsed, Split, imported_case
+from evalnb.gold.cases import Parsed, Split, imported_cases
 from evalnb.gold.parquet import read_parquet
 from evalnb.wording import shown
 
@@ -21,21 +21,14 @@ def parse_autorag(data: bytes, *, where: str, split: Split = "development") -> P
         Naming the row and what is of another kind.
     """
     columns = read_parquet(data, where=where, columns=("query", "retrieval_gt"), optional=("qid",))
-    cases: list[GoldCase] = []
-    alternatives = 0
-    for number, row in enumerate(zip(*columns.values(), strict=True), 1):
+    entries, alternatives = [], 0
+    for number, (query, groups, *key) in enumerate(zip(*columns.values(), strict=True), 1):
         place = f"{where}: row {number}"
-        query, groups, *key = row
         ids, grouped = _ids(groups, place)
         alternatives += grouped
-        fields = {
-            "request": {"query": query},
-            "expected": {"document_ids": ids},
-            **({"case_id": key[0]} if key else {}),
-        }
-        cases.append(imported_case(number, fields, split=split, where=place))
-    if not cases:
-        raise GoldError("there are no rows", where=where)
+        fields = {"request": {"query": query}, "expected": {"document_ids": ids}}
+        entries.append((place, fields | {"case_id": key[0]} if key else fields))
+    cases = imported_cases(entries, split=split, where=where)
     notes = []
     if bare := sum(not case.expected.document_ids for case in cases):
         notes.append(f"questions without passages, kept without labels: {bare}")
@@ -43,7 +36,7 @@ def parse_autorag(data: bytes, *, where: str, split: Split = "development") -> P
         notes.append(
             f"questions with alternative passages, all of which are expected: {alternatives}"
         )
-    return Parsed(tuple(cases), tuple(notes))
+    return Parsed(cases, tuple(notes))
 
 
 def _ids(groups: Any, where: str) -> tuple[list[str], bool]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import (
@@ -381,6 +381,25 @@ def imported_case(ordinal: int, fields: Mapping[str, Any], *, split: Split, wher
     except ValidationError as error:
         known = GoldCase.model_fields
         raise GoldError(describe_validation_error(error, known=known), where=where) from error
+
+
+def imported_cases(
+    entries: Iterable[tuple[str, Mapping[str, Any]]], *, split: Split, where: str
+) -> tuple[GoldCase, ...]:
+    """Make the cases of a file of its entries, each a place and fields for :func:`imported_case`.
+
+    Raises
+    ------
+    GoldError
+        If an entry is no case, or there are none.
+    """
+    cases = tuple(
+        imported_case(ordinal, fields, split=split, where=place)
+        for ordinal, (place, fields) in enumerate(entries, 1)
+    )
+    if not cases:
+        raise GoldError("there are no cases", where=where)
+    return cases
 
 
 def dataset_from_cases(

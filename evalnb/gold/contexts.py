@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from evalnb.errors import GoldError
-from evalnb.gold.cases import GoldCase, LabelProvenance, Parsed, Split, imported_case
+from evalnb.gold.cases import LabelProvenance, Parsed, Split, imported_cases
 from evalnb.strict_json import take_objects
 from evalnb.wording import shown
 
@@ -58,24 +58,24 @@ def parse_ragas(
 
 
 def _parsed(examples: list[_Example], where: str, split: Split) -> Parsed:
-    cases: list[GoldCase] = []
-    for example in examples:
-        contexts = example.contexts or []
-        if not isinstance(contexts, list) or not all(isinstance(text, str) for text in contexts):
-            raise GoldError(
-                f"reference_contexts: expected a list of texts, found {shown(contexts)}",
-                where=example.where,
-            )
-        method = "synthetic" if example.by_model else "imported"
-        fields = {
-            "request": {"query": example.query},
-            "content": [{"content_contains": list(dict.fromkeys(contexts))}] if contexts else [],
-            "label_provenance": LabelProvenance.model_validate({"method": method}),
-        }
-        cases.append(imported_case(len(cases) + 1, fields, split=split, where=example.where))
-    if not cases:
-        raise GoldError("there are no examples", where=where)
+    entries = ((example.where, _fields(example)) for example in examples)
+    cases = imported_cases(entries, split=split, where=where)
     notes = ["a result counts when its text holds a whole reference context, not half of one"]
     if bare := sum(not case.content for case in cases):
         notes.append(f"examples without reference contexts, kept without labels: {bare}")
-    return Parsed(tuple(cases), tuple(notes))
+    return Parsed(cases, tuple(notes))
+
+
+def _fields(example: _Example) -> dict[str, Any]:
+    contexts = example.contexts or []
+    if not isinstance(contexts, list) or not all(isinstance(text, str) for text in contexts):
+        raise GoldError(
+            f"reference_contexts: expected a list of texts, found {shown(contexts)}",
+            where=example.where,
+        )
+    method = "synthetic" if example.by_model else "imported"
+    return {
+        "request": {"query": example.query},
+        "content": [{"content_contains": list(dict.fromkeys(contexts))}] if contexts else [],
+        "label_provenance": LabelProvenance.model_validate({"method": method}),
+    }

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from evalnb.errors import BadInputError, GoldError
-from evalnb.gold.cases import ContentExpectation, GoldCase, Parsed, Split, imported_case
+from evalnb.gold.cases import ContentExpectation, Parsed, Split, imported_cases
 from evalnb.gold.options import spell_option
 from evalnb.search.request import Query, Record, Text
 from evalnb.strict_json import describe_validation_error
@@ -54,7 +54,7 @@ def parse_golden(
     """
     mapping = checked_mapping(mapping, MAPPABLE)
     prefix, elements = _elements(document, where)
-    cases: list[GoldCase] = []
+    entries: list[tuple[str, dict[str, Any]]] = []
     notes: list[str] = []
     unread: dict[str, int] = {}
     for index, element in enumerate(elements):
@@ -69,11 +69,9 @@ def parse_golden(
             labels = _map_fields(fields, mapping, place, unread)
         else:
             labels = _golden_fields(fields, place)
-        cases.append(imported_case(len(cases) + 1, labels, split=split, where=place))
+        entries.append((place, labels))
     notes += (f"key {key!r} was not read ({count} times)" for key, count in unread.items())
-    if not cases:
-        raise GoldError("there are no cases", where=where)
-    return Parsed(tuple(cases), tuple(notes))
+    return Parsed(imported_cases(entries, split=split, where=where), tuple(notes))
 
 
 def _elements(document: Any, where: str) -> tuple[str, Sequence[Any]]:

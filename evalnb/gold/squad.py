@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from evalnb.errors import GoldError
-from evalnb.gold.cases import GoldCase, Parsed, Split, imported_case
+from evalnb.gold.cases import Parsed, Split, imported_cases
 from evalnb.strict_json import take_objects
 from evalnb.wording import listed, shown
 
@@ -32,26 +32,18 @@ def parse_squad(document: Any, *, where: str, split: Split = "development") -> P
     GoldError
         Naming the place of what is missing or of another kind.
     """
-    cases: list[GoldCase] = []
-    impossible, astray = 0, list[str]()
-    for asked in _questions(document, where):
-        answers = dict.fromkeys(_answers(asked))
-        impossible += not answers
-        label = {"document": asked.title, "content_contains": list(answers)}
-        fields = {
-            "request": {"query": asked.fields.get("question")},
-            "content": [label] if answers else [],
-            **({"case_id": asked.fields["id"]} if "id" in asked.fields else {}),
-        }
-        case = imported_case(len(cases) + 1, fields, split=split, where=asked.where)
-        if not all(answer in asked.context for answer in answers):
-            astray.append(case.case_id)
-        cases.append(case)
-    if not cases:
-        raise GoldError("there are no questions", where=where)
+    asked = list(_questions(document, where))
+    entries = ((question.where, _fields(question)) for question in asked)
+    cases = imported_cases(entries, split=split, where=where)
     notes = []
-    if impossible:
+    if impossible := sum(not case.content for case in cases):
         notes.append(f"questions without an answer, kept without labels: {impossible}")
+    astray = [
+        case.case_id
+        for case, question in zip(cases, asked, strict=True)
+        for entry in case.content
+        if not all(answer in question.context for answer in entry.content_contains)
+    ]
     if astray:
         notes.append(f"an answer does not stand in its paragraph: {len(astray)} ({listed(astray)})")
     if titles := {entry.document for case in cases for entry in case.content if entry.document}:
@@ -59,7 +51,7 @@ def parse_squad(document: Any, *, where: str, split: Split = "development") -> P
             "answers count in documents named like their article: "
             f"{len(titles)} ({listed(sorted(titles))})"
         )
-    return Parsed(tuple(cases), tuple(notes))
+    return Parsed(cases, tuple(notes))
 
 
 def _questions(document: Any, where: str) -> Iterator[_Asked]:
@@ -73,6 +65,15 @@ def _questions(document: Any, where: str) -> Iterator[_Asked]:
                 raise GoldError(f"context: expected a text, found {shown(context)}", where=below)
             for at, fields in take_objects(paragraph, "qas", where=below):
                 yield _Asked(at, title or None, context, fields)
+
+
+def _fields(asked: _Asked) -> dict[str, Any]:
+    answers = list(dict.fromkeys(_answers(asked)))
+    return {
+        "request": {"query": asked.fields.get("question")},
+        "content": [{"document": asked.title, "content_contains": answers}] if answers else [],
+        **({"case_id": asked.fields["id"]} if "id" in asked.fields else {}),
+    }
 
 
 def _answers(asked: _Asked) -> Iterator[str]:

@@ -62,7 +62,7 @@ def test_lists_of_any_depth(passages: list[Any]) -> None:
         (parquet(query=["q"], retrieval_gt=[[[["d"]]]]), "expected lists of ids, found [[['d']]]"),
         (parquet(query=["q"], retrieval_gt=[[[" "]]]), "expected.document_ids[0]: an id must not"),
         (parquet(query=[None], retrieval_gt=[["d"]]), "row 1: request.query: expected a text"),
-        (parquet(query=[], retrieval_gt=[]), "x: there are no rows"),
+        (parquet(query=[], retrieval_gt=[]), "x: there are no cases"),
         (QA[:-20], "x: the Parquet file is damaged"),
     ],
 )

@@ -48,7 +48,7 @@ def test_an_example_without_contexts_is_a_case_without_labels() -> None:
     ("examples", "finding"),
     [
         (None, "x: examples: expected a list of objects, found None"),
-        ([], "x: there are no examples"),
+        ([], "x: there are no cases"),
         (["q"], "x: examples[0]: expected an object, found 'q'"),
         ([EXAMPLE, {"reference_contexts": []}], "x: examples[1]: request.query: expected a text"),
         ([EXAMPLE | {"reference_contexts": "c"}], "reference_contexts: expected a list of texts"),

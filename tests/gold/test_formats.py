@@ -51,7 +51,7 @@ def test_what_may_be_two_formats_is_refused_until_one_is_named(tmp_path: Path) -
     with pytest.raises(GoldError, match=r"may be squad or llamaindex \(say which: --format squad"):
         load_gold(path)
     assert load_gold(path, format="llamaindex").cases[0].request.query == "q"
-    with pytest.raises(GoldError, match="there are no questions"):
+    with pytest.raises(GoldError, match="there are no cases"):
         load_gold(path, format="squad")
 
 

@@ -142,6 +142,7 @@ def test_a_split_for_cases_that_name_none(golds: dict[str, Any]) -> None:
         ("directory", {"split": "test"}),
         ("directory", {"mapping": {"query": "q"}}),
         ("csv", {"topics": "t.tsv"}),
+        ("csv", {"sheet": "x"}),
         ("json", {"grades": {1: 2}}),
         ("qrels", {"mapping": {"query": "q"}}),
         ("cases", {"split": "test"}),
@@ -185,6 +186,12 @@ def test_a_family_on_both_splits_names_the_file(tmp_path: Path) -> None:
     with pytest.raises(GoldError, match=r"test \(case 1\) and development \(case 2\)") as caught:
         load_gold(write(tmp_path / "a.csv", rows))
     assert caught.value.where == str(tmp_path / "a.csv")
+
+
+def test_a_sheet_is_chosen_by_its_name(golds: dict[str, Any]) -> None:
+    assert load_gold(golds["xlsx"], sheet="x").cases[0].request.query == "what?"
+    with pytest.raises(NotFoundError, match="no sheet 'y'"):
+        load_gold(golds["xlsx"], sheet="y")
 
 
 def test_f52_a_grade_map_is_applied_and_noted(golds: dict[str, Any], tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_an_answer_that_its_paragraph_does_not_have_is_noted() -> None:
 
 REFUSED: list[tuple[Any, str]] = [
     ({"data": 1}, "x: data: expected a list of objects, found 1"),
-    ({"data": []}, "x: there are no questions"),
+    ({"data": []}, "x: there are no cases"),
     ({"data": [{}]}, "x: data[0]: paragraphs: expected a list of objects, found None"),
     ({"data": [{"paragraphs": [{"qas": []}]}]}, "x: data[0].paragraphs[0]: context: expected a te"),
     ({"data": [{"title": 1, "paragraphs": []}]}, "x: data[0]: title: expected a text, found 1"),
