@@ -272,6 +272,12 @@ def test_what_a_function_prints_is_not_the_result(place, executor):
     assert "there" in done.stderr
 
 
+def test_a_demo_of_no_split_ingests_nothing(run, place):
+    done = run("demo", "--split", "train", "--out", "demo")
+    assert (done.returncode, "split" in done.stderr) == (2, True)
+    assert not (place / "demo").exists()
+
+
 def test_reports_of_one_name_get_a_folder_each(run, place):
     for name in ("one", "two"):
         out = ("--out", f"{name}/v1.2", "--no-notebooks")
