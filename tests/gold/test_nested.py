@@ -88,6 +88,7 @@ def test_a_fractional_grade_is_refused() -> None:
             read_qrels(data)
 
 
+@pytest.mark.soak
 @given(st.binary(max_size=40), st.integers(0, 400))
 def test_damaged_bytes_give_a_typed_error_or_a_run(noise: bytes, at: int) -> None:
     for whole in (json.dumps(RUN).encode(), parquet([("q1", "d1", 1.0), ("q2", "d1", 0.5)])):
