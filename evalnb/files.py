@@ -226,6 +226,8 @@ def safe_file_name(name: str) -> str:
 def write_file(path: Path, content: bytes) -> None:
     """Write a file whole or not at all: a temporary file beside it, fsync, rename.
 
+    A link stays one, and what it names is written.
+
     Raises
     ------
     BadInputError
@@ -236,6 +238,7 @@ def write_file(path: Path, content: bytes) -> None:
         raise BadInputError(
             f"what stands there is {found}", where=str(path), remedy="write to a new file"
         )
+    path = path.resolve() if path.is_symlink() else path
     _make_parent(path)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".evalnb-")
     try:

@@ -63,6 +63,16 @@ def test_a_file_is_not_written_in_place_of_a_pipe_or_a_folder(tmp_path: Path) ->
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["folder", "pipe"]
 
 
+def test_a_link_stays_one(tmp_path: Path) -> None:
+    for name in ("there", "not there yet"):
+        (tmp_path / "there").write_bytes(b"old")
+        link = tmp_path / f"link to {name}"
+        link.symlink_to(name)
+        write_file(link, b"new")
+        assert link.is_symlink()
+        assert (tmp_path / name).read_bytes() == b"new"
+
+
 @pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf", b"\n"])
 @pytest.mark.parametrize("host", [b"https://git-lfs", b"http://git-lfs", b"http://hawser"])
 def test_a_pointer_in_a_file_s_place(tmp_path: Path, start: bytes, host: bytes) -> None:
