@@ -179,7 +179,7 @@ kb = {{workspace = "kb", overrides = {{mode = "keyword"}}}}
     (tmp_path / "prices.toml").write_text("[m]\ninput_per_million = 10.0\n")
     command = "evaluate questions development --dataset-path questions.csv --system hybrid.toml"
     assert main([*command.split(), "--prices", "prices.toml", "--json"]) == 0
-    (costs,) = json.loads(capsys.readouterr().out)["costs"]
+    (costs,) = json.loads(capsys.readouterr().out)["observed"]["costs"]
     assert (costs["variant"], costs["tokens"], costs["n_cost"]) == ("configured", 105.0, 2)
     assert costs["cost"] == pytest.approx(0.001)
     (tmp_path / "prices.toml").write_text("[n]\ninput_per_million = 10.0\n")
