@@ -84,6 +84,11 @@ def admit(
     compared = _canonical(request.measures or DEFAULT_MEASURES)
     measures = tuple(dict.fromkeys((*compared, *_canonical(REPORTED_MEASURES))))
     capabilities = _capabilities(systems, request)
+    if request.snapshot_id and not any(found.pinned for found in capabilities.values()):
+        raise BadInputError(
+            f"the request pins snapshot {request.snapshot_id!r}, and no system here has snapshots",
+            remedy="leave snapshot_id out, or evaluate a workspace",
+        )
     jobs = tuple(
         job
         for variant in request.variants

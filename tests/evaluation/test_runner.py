@@ -284,6 +284,11 @@ def test_progress_counts_every_search():
     assert seen == [(1, 3), (2, 3), (3, 3)]
 
 
+def test_a_snapshot_of_a_system_without_snapshots_is_refused():
+    with pytest.raises(BadInputError, match="no system here has snapshots"):
+        run_evaluation(GOLD, {"s": system(good)}, request(snapshot_id="snap_1"))
+
+
 def test_a_label_may_be_a_documents_name():
     gold = dataset_from_cases(
         (case("c1", "one", ["report.pdf"], forbidden={"document_ids": ["secret.md"]}),),
