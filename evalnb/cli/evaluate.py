@@ -171,7 +171,7 @@ def eval_retrieval(
         else:
             show(eval_retrieval_text(report.record))
             if decided := decisions_text(advise(report.record)):
-                show("\n" + decided)
+                note("\n" + decided)  # beside the tables, which scripts read
         if out is not None:
             note(f"report: {save_into(report, out)}")
     raise typer.Exit(_status(report, any_variant=True))
