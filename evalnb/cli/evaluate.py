@@ -308,10 +308,10 @@ def finish(report: Report, *, out: Path | None, notebooks: bool, as_json: bool) 
         show(report_text(report.record))
         if comparison is not None:
             show("\n" + str(comparison))
-        if decided := decisions_text(advise(report.record)):
-            show("\n" + decided + "\n")
         for path in paths.values():
             show(str(path))
+        if decided := decisions_text(advise(report.record)):
+            show("\n" + decided)
     raise typer.Exit(_status(report, any_variant=False))
 
 
