@@ -77,10 +77,10 @@ class Queries:
         return place
 
     def _count_ties(self) -> None:
-        if self.equal.any():
-            tied = np.append(self.equal, False)
-            tied[1:] |= self.equal
-            counts = np.add.reduceat(tied, self.starts, dtype=np.int64)
+        self.tied = np.append(self.equal, False)
+        self.tied[1:] |= self.equal
+        if self.tied.any():
+            counts = np.add.reduceat(self.tied, self.starts, dtype=np.int64)
             self.scan.n_tied += int(counts[[query in self.judged for query in self.ids]].sum())
 
     def _count_contradictions(self, ranks: Words) -> None:
@@ -105,33 +105,25 @@ class Queries:
         first: Ints = np.maximum.accumulate(at)
         return first
 
-    @cached_property
-    def position(self) -> Ints:
-        """Where each row stands in the order."""
-        assert self.order is not None
-        position = np.empty_like(self.order)
-        position[self.order] = np.arange(len(position))
-        return position
-
     def find(self, rows: Ints) -> None:
         """Note the ranks of the judged documents, and of those that have their query's id."""
+        at = rows
+        if self.order is not None:
+            position = np.empty_like(self.order)
+            position[self.order] = np.arange(len(position))
+            at = position[rows]
         places = np.searchsorted(self.starts, rows, side="right") - 1
+        ranks = at - self.starts[places] + 1
         texts = self.rows.texts(DOCUMENT, rows)
-        for row, place, text in zip(rows.tolist(), places.tolist(), texts, strict=True):
+        for n in np.flatnonzero(self.tied[at]).tolist():  # among equal scores by id, descending
+            first = int(self.first_equal[at[n]])
+            ranks[n] += first - at[n] + self._tie(first).index(texts[n])
+        for place, rank, text in zip(places.tolist(), ranks.tolist(), texts, strict=True):
             query, document = self.ids[place], text.decode()
             if document in self.judged.get(query, ()):
-                self.scan.found.setdefault(query, []).append((self._rank(row, text), document))
+                self.scan.found.setdefault(query, []).append((rank, document))
             if document == query and query in self.judged:
-                self.scan.self_ranks[query] = self._rank(row, text)
-
-    def _rank(self, row: int, document: bytes) -> int:
-        """Return a row's rank: after higher scores, and among equal ones by id, descending."""
-        at = row if self.order is None else int(self.position[row])
-        start = int(self.starts[np.searchsorted(self.starts, row, side="right") - 1])
-        if not self.equal[max(at - 1, 0) : at + 1].any():
-            return at - start + 1
-        first = int(self.first_equal[at])
-        return first - start + 1 + self._tie(first).index(document)
+                self.scan.self_ranks[query] = rank
 
     def _tie(self, first: int) -> list[bytes]:
         """Return the documents that share the score at a position, in rank order."""
