@@ -8,6 +8,7 @@ import logging
 import random
 import ssl
 import time
+import weakref
 from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from email.utils import parsedate_to_datetime
@@ -57,10 +58,12 @@ class Transport:
         headers, self._secrets = connection.resolved_headers()
         self._long_secrets = [s for s in self._secrets if len(s) >= SECRET_LENGTH]
         self._client = _client(connection, headers, extra)
+        # Models that nobody closes, such as a workspace's, leave no socket open behind them.
+        self._finalizer = weakref.finalize(self, self._client.close)
 
     def close(self) -> None:
         """Close the connections; calling it again does nothing."""
-        self._client.close()
+        self._finalizer()
 
     def ask(
         self,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -228,3 +230,17 @@ def test_a_provider_that_was_used_can_be_sent_to_another_process(serve):
     assert copy(["bb"]).tolist() == [[2.0, 1.0]]
     for each in (embed, copy):
         each.close()
+
+
+def test_a_provider_that_nobody_closes_leaves_no_socket_open(serve):
+    def answer(handler, asked):
+        handler.protocol_version, handler.close_connection = "HTTP/1.1", False  # kept for the next
+        return embedding(handler, asked)
+
+    embed = Embeddings(endpoint(serve(answer)))
+    embed(["a"])
+    del embed
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        gc.collect()
+    assert not [found for found in warned if found.category is ResourceWarning]
