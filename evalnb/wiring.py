@@ -7,6 +7,7 @@ import importlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from evalnb.workspace.system import Workspace
 
 RerankFunction = Callable[[str, Sequence[str]], Sequence[float]]
+_opening: ContextVar[tuple[Path, ...]] = ContextVar("opening", default=())
 
 
 class ChannelSpec(SystemSpec):
@@ -141,7 +143,6 @@ def scoped_system(
     NotFoundError
         If a workspace has no such knowledge base or document.
     """
-    keys = [knowledge_base] if knowledge_base is not None else []
     if system is not None:
         scope: dict[str, Any] = {
             "workspace": workspace and str(workspace),
@@ -151,16 +152,15 @@ def scoped_system(
         given = {name: value for name, value in scope.items() if value is not None}
         if given and not system.endswith(".toml"):
             raise BadInputError("a function cannot be narrowed", where=system)
-        return toml_system(Path(system), scope=given) if given else system_from_option(
-            system
-        ), Scope()
+        opened = toml_system(Path(system), scope=given) if given else system_from_option(system)
+        return opened, Scope()
     if workspace is None:
         raise BadInputError(
             "no system to search", remedy="give --workspace DIR, or --system FILE.toml"
         )
-    opened = open_workspace(workspace)
-    narrow = opened.resolve_scope(keys, documents) if keys or documents else Scope()
-    return opened, narrow
+    kb = open_workspace(workspace)
+    keys = [knowledge_base] if knowledge_base is not None else []
+    return kb, kb.resolve_scope(keys, documents) if keys or documents else Scope()
 
 
 def system_from_option(option: str) -> SearchSystem:
@@ -223,7 +223,13 @@ def toml_system(path: Path, *, scope: Mapping[str, Any] | None = None) -> Search
     if scope:
         own = table.get("scope")
         table["scope"] = {**(own if isinstance(own, dict) else {}), **scope}
-    return kinds[kind](table, path)
+    if path.resolve() in _opening.get():
+        raise BadInputError("the file names itself as a channel", where=str(path))
+    opening = _opening.set((*_opening.get(), path.resolve()))
+    try:
+        return kinds[kind](table, path)
+    finally:
+        _opening.reset(opening)
 
 
 def _http(table: dict[str, Any], path: Path) -> SearchSystem:

@@ -234,6 +234,14 @@ def test_a_file_that_describes_no_system_is_refused_by_key(tmp_path, content, sa
         toml_system(path)
 
 
+def test_files_that_name_each_other_are_refused(tmp_path):
+    for own, other in ("ab", "ba"):
+        content = f"[fused.channels]\nx = {{toml = '{other}.toml'}}\n"
+        (tmp_path / f"{own}.toml").write_text(content)
+    with pytest.raises(BadInputError, match=r"a\.toml: the file names itself as a channel"):
+        toml_system(tmp_path / "a.toml")
+
+
 def test_a_mark_at_the_beginning_and_windows_line_ends_are_no_part_of_a_file(tmp_path):
     path = tmp_path / "system.toml"
     path.write_bytes(b"\xef\xbb\xbf[http]\r\nurl = 'http://x/'\r\nbody = {q = '{query}'}\r\n")
