@@ -91,6 +91,11 @@ class _Leg:
         return frozenset(self.controls.channels)
 
     @property
+    def besides_channels(self) -> tuple[Any, ...]:
+        """Everything but which channels are asked."""
+        return self.system, self.controls.model_copy(update={"mode": None, "channels": ()})
+
+    @property
     def besides_rerank(self) -> tuple[Any, ...]:
         """Everything but whether, and by what, it is reranked."""
         hints = self.controls.hints.model_copy(update={"reranker": None, "rerank_depth": None})
@@ -134,7 +139,7 @@ class _Legs:
         for hybrid in plain:
             for single in plain:
                 alone = len(single.channels) == 1 and single.channels < hybrid.channels
-                if alone and single.system == hybrid.system:
+                if alone and single.besides_channels == hybrid.besides_channels:
                     yield from self._fuse(hybrid, single)
 
     def _fuse(self, hybrid: _Leg, single: _Leg) -> Iterator[Advice]:

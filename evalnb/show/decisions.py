@@ -5,27 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evalnb.comparison.advice import Advice
-from evalnb.show.tables import Cell, Column, Table
+from evalnb.show.markup import text_html
 from evalnb.show.text import one_line
 
 LEGEND = "Each question is one paired test of its own at .05; better means the verdict better."
 
 
-def decisions_table(advice: Sequence[Advice]) -> Table:
-    """Lay decisions out, one a row."""
-    headers = ("question", "decision", "because", "command", "code")
-    rows = tuple(
-        tuple(
-            Cell(one_line(text, 400))
-            for text in (item.question, item.decision, item.evidence, item.command, item.code)
-        )
-        for item in advice
-    )
-    return Table(tuple(Column(name, right=False) for name in headers), rows, "Decisions")
+def decisions_html(advice: Sequence[Advice]) -> str:
+    """Write decisions as a list: a question with its answer, the figures, the command."""
+    items = []
+    for item in advice:
+        head = f"<strong>{text_html(item.question)}</strong> {text_html(item.decision)}"
+        command = f"<p><code>{text_html(item.command)}</code></p>" if item.command else ""
+        because = f'<p class="quiet">{text_html(f"{item.code}: {item.evidence}")}</p>'
+        items.append(f"<li><p>{head}</p>{because}{command}</li>")
+    legend = f'<p class="quiet">{text_html(LEGEND)}</p>'
+    return f'<ul class="verdicts">{"".join(items)}</ul>{legend}' if items else ""
 
 
 def decisions_text(advice: Sequence[Advice]) -> str:
-    """Write decisions as lines: too long for a table in a terminal. Empty without any."""
+    """Write decisions as lines; empty without any."""
     if not advice:
         return ""
     lines = ["Decisions"]

@@ -22,7 +22,7 @@ from evalnb.show.comparisons import (
     differences_of,
     verdict_words,
 )
-from evalnb.show.decisions import LEGEND, decisions_table, decisions_text
+from evalnb.show.decisions import decisions_html, decisions_text
 from evalnb.show.display import (
     CUT_NOTE,
     ROWS_CHARTED,
@@ -156,18 +156,16 @@ def decisions(reading: Reading) -> Display:
     """Show what the figures ask for, question by question."""
     import pandas as pd
 
-    table = decisions_table(reading.advice)
-    legend = f'<p class="quiet">{text_html(LEGEND)}</p>'
+    columns = ["code", "question", "decision", "evidence", "command"]
     return Display(
         key="decisions",
         title="Decisions",
         question="What should be done?",
         data=pd.DataFrame(
-            [[cell.text for cell in row] for row in table.rows],
-            columns=[column.header for column in table.columns],
+            [[getattr(item, name) for name in columns] for item in reading.advice], columns=columns
         ),
         text=decisions_text(reading.advice) or _NO_DECISION,
-        html=table_html(table) + legend if table.rows else f"<p>{_NO_DECISION}</p>",
+        html=decisions_html(reading.advice) or f"<p>{_NO_DECISION}</p>",
     )
 
 
