@@ -24,7 +24,6 @@ from evalnb.systems.settings import parse_settings
 if TYPE_CHECKING:
     from evalnb.systems.composed import ComposedSystem
     from evalnb.systems.function import FunctionSystem
-    from evalnb.systems.postgres.loading import Loaded
     from evalnb.workspace.system import Workspace
 
 RerankFunction = Callable[[str, Sequence[str]], Sequence[float]]
@@ -261,50 +260,6 @@ def _postgres(table: dict[str, Any], path: Path) -> ComposedSystem:
         mode="hybrid" if rerank is None else None,
         where=f"{path}: postgres",
     )
-
-
-def copy_workspace(
-    workspace: Workspace, path: Path, *, name: str, text_index: str | None = None
-) -> tuple[Loaded, str]:
-    """Copy a workspace's documents, units and vectors into the database of a TOML file.
-
-    Parameters
-    ----------
-    name
-        What the rows are kept under: another copy under it takes their place.
-
-    Returns
-    -------
-    tuple
-        How much was copied, and which text index its vectors are of.
-
-    Raises
-    ------
-    BadInputError
-        If the file describes no database with a table of documents.
-    CapabilityError
-        If there is no text index, or the server refuses.
-    """
-    from evalnb.search.system import SearchContext
-    from evalnb.systems.postgres.loading import Chunk, load_chunks
-    from evalnb.systems.postgres.system import postgres_settings
-
-    table = read_toml(path, what="a TOML file that describes a system").get("postgres")
-    if not isinstance(table, dict):
-        raise BadInputError("no table [postgres]", where=str(path))
-    kept = {key: value for key, value in table.items() if key not in ("encoder", "rerank")}
-    settings = postgres_settings(kept, where=f"{path}: postgres")
-    index = workspace.text_index(text_index)
-    session = workspace.open(SearchContext())
-    try:
-        chunks = (
-            Chunk(u.unit_id, u.text, vector.tolist(), u.document_id, u.document_name, source)
-            for u, (_, source, vector) in zip(session.units(), index.unit_vectors(), strict=True)
-        )
-        dimensions = index.encoder.dimensions
-        return load_chunks(settings, chunks, workspace=name, dimensions=dimensions), index.name
-    finally:
-        session.close()
 
 
 def _fused(table: dict[str, Any], path: Path) -> ComposedSystem:
