@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 import evalnb as ev
 from evalnb.cli.main import main
@@ -136,7 +137,6 @@ class TestFusion:
 
     IMPOSSIBLE = [
         (Hints(weights={"bm25": 1.0}), "weights name 'bm25'"),
-        (Hints(weights={"lexical": -1.0}), "at least 0"),
         (Hints(weights={"lexical": 0.0, "text": 0.0}), "every weight is 0"),
     ]
 
@@ -146,6 +146,10 @@ class TestFusion:
     ) -> None:
         with pytest.raises(BadInputError, match=message):
             workspace.check(resolved(workspace, Overrides(mode="hybrid", hints=hints)))
+
+    def test_a_negative_weight_is_no_hint(self) -> None:
+        with pytest.raises(ValidationError, match="greater than or equal to 0"):
+            Hints(weights={"lexical": -1.0})
 
     def test_candidates_are_kept_past_the_limit(self, workspace: Workspace, ask) -> None:
         result = ask(workspace, "fee", limit=1, overrides={"mode": "hybrid"})
