@@ -8,13 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evalnb.comparison.paired import compare_frames
+from evalnb.comparison.ablation import Ablation, ablations, compare_pair
 from evalnb.comparison.verdicts import verdict_sentence
-from evalnb.errors import BadInputError
 from evalnb.evaluation.frames import scores_frame
 from evalnb.evaluation.report import EvaluationReport
 from evalnb.measures.names import parse_measure
-from evalnb.search.request import Controls
 from evalnb.wording import listed
 
 if TYPE_CHECKING:
@@ -77,30 +75,7 @@ def advise(report: EvaluationReport) -> tuple[Advice, ...]:
         In the order of :data:`QUESTIONS`; only what the variants let somebody ask.
     """
     legs = _Legs(report)
-    return (*legs.rerank(), *legs.fuse(), *_language(report, legs), *_warnings(report, legs))
-
-
-@dataclass(frozen=True, slots=True)
-class _Leg:
-    name: str
-    system: str
-    controls: Controls
-
-    @property
-    def channels(self) -> frozenset[str]:
-        return frozenset(self.controls.channels)
-
-    @property
-    def besides_channels(self) -> tuple[Any, ...]:
-        """Everything but which channels are asked."""
-        return self.system, self.controls.model_copy(update={"mode": None, "channels": ()})
-
-    @property
-    def besides_rerank(self) -> tuple[Any, ...]:
-        """Everything but whether, and by what, it is reranked."""
-        hints = self.controls.hints.model_copy(update={"reranker": None, "rerank_depth": None})
-        plain = self.controls.model_copy(update={"rerank": False, "mode": None, "hints": hints})
-        return self.system, plain.model_dump_json()
+    return (*legs.pairs(), *_language(report, legs), *_warnings(report, legs))
 
 
 class _Legs:
@@ -109,59 +84,52 @@ class _Legs:
     def __init__(self, report: EvaluationReport) -> None:
         self.report = report
         self.scores = scores_frame(report)
-        ran = {r.variant: r.controls for r in reversed(report.results)}
-        self.all = [_Leg(v.name, v.system, ran[v.name]) for v in report.variants if v.name in ran]
+        self.controls = {r.variant: r.controls for r in reversed(report.results)}
+        self.systems = {variant.name: variant.system for variant in report.variants}
         self.measure = _reciprocal_rank(report)
 
-    def rerank(self) -> Iterator[Advice]:
-        for plain in (leg for leg in self.all if leg.channels and not leg.controls.rerank):
-            for other in self.all:
-                if other.controls.rerank and other.besides_rerank == plain.besides_rerank:
-                    yield from self._rerank(plain, other)
+    def pairs(self) -> Iterator[Advice]:
+        """Decide what two variants decide that differ in one control."""
+        found = ablations(self.report)
+        for pair in found:
+            if pair.control == "rerank" and pair.before is False:
+                yield from self._rerank(pair)
+        for pair in found:
+            alone = pair.control == "channels" and len(pair.before) == 1
+            if alone and pair.before[0] in pair.after and not self.controls[pair.candidate].rerank:
+                yield from self._fuse(pair)
 
-    def _rerank(self, plain: _Leg, reranked: _Leg) -> Iterator[Advice]:
-        if (row := self.compared(reranked.name, baseline=plain.name)) is None:
+    def _rerank(self, pair: Ablation) -> Iterator[Advice]:
+        if (row := self._compared(pair)) is None:
             return
         command = ""
         if row["verdict"] == "better":
-            decision = f"Turn the reranker on: {reranked.name} is better than {plain.name}."
-            if self.is_workspace(plain.system):
+            decision = f"Turn the reranker on: {pair.candidate} is better than {pair.baseline}."
+            if self.is_workspace(self.systems[pair.candidate]):
                 command = "evalnb config set mode hybrid_rerank --workspace DIR"
-        elif row["verdict"] in ("worse", "equivalent"):
-            how = "worse than" if row["verdict"] == "worse" else "equivalent to"
-            decision = f"Leave the reranker off: {reranked.name} is {how} {plain.name}."
+        elif row["verdict"] == "worse":
+            decision = f"Leave the reranker off: {pair.candidate} is worse than {pair.baseline}."
         else:
-            decision = f"Leave the reranker off: {reranked.name} is not shown to be better."
+            decision = f"Leave the reranker off: {pair.candidate} is not shown to be better."
         yield Advice("EV001", decision, verdict_sentence(row), command)
 
-    def fuse(self) -> Iterator[Advice]:
-        plain = [leg for leg in self.all if not leg.controls.rerank]
-        for hybrid in plain:
-            for single in plain:
-                alone = len(single.channels) == 1 and single.channels < hybrid.channels
-                if alone and single.besides_channels == hybrid.besides_channels:
-                    yield from self._fuse(hybrid, single)
-
-    def _fuse(self, hybrid: _Leg, single: _Leg) -> Iterator[Advice]:
-        if (row := self.compared(hybrid.name, baseline=single.name)) is None:
+    def _fuse(self, pair: Ablation) -> Iterator[Advice]:
+        if (row := self._compared(pair)) is None:
             return
+        hybrid, single = pair.candidate, pair.baseline
         if row["verdict"] == "better":
-            decision = f"Use {hybrid.name}: it is better than {single.name} alone."
+            decision = f"Use {hybrid}: it is better than {single} alone."
         elif row["verdict"] == "worse":
-            decision = f"Use {single.name} alone: {hybrid.name} is worse."
+            decision = f"Use {single} alone: {hybrid} is worse."
         else:
-            decision = f"{hybrid.name} is not shown to be better than {single.name} alone."
+            decision = f"{hybrid} is not shown to be better than {single} alone."
         yield Advice("EV002", decision, verdict_sentence(row))
 
-    def compared(self, candidate: str, *, baseline: str) -> Mapping[str, Any] | None:
-        """Test one pair by the measure that decides; None where nothing can be paired."""
-        pair = self.scores[self.scores["variant"].isin([candidate, baseline])]
-        try:
-            found = compare_frames(pair, baseline=baseline, measures=[self.measure])
-        except BadInputError:
-            return None
-        row: dict[str, Any] = dict(found.frame.iloc[0]) | {"note": "", "mde": None}
-        return row if row["n"] else None
+    def _compared(self, pair: Ablation) -> Mapping[str, Any] | None:
+        row = compare_pair(
+            self.scores, candidate=pair.candidate, baseline=pair.baseline, measure=self.measure
+        )
+        return row and row | {"note": "", "mde": None}
 
     def is_workspace(self, system: str) -> bool:
         return any(
@@ -183,17 +151,17 @@ def _reciprocal_rank(report: EvaluationReport) -> str:
 
 
 def _language(report: EvaluationReport, legs: _Legs) -> Iterator[Advice]:
-    for leg in legs.all:
-        census = report.languages.get(leg.system)
-        mean = legs.mean(leg.name)
-        if leg.channels != {"lexical"} or not census or mean is None or mean >= NEAR_ZERO:
+    for name, controls in legs.controls.items():
+        system = legs.systems[name]
+        census, mean = report.languages.get(system), legs.mean(name)
+        if controls.channels != ("lexical",) or not census or mean is None or mean >= NEAR_ZERO:
             continue
         language, count = max(census.items(), key=lambda item: item[1])
         share, total = count / sum(census.values()), sum(census.values())
-        index = leg.controls.hints.lexical_index or ", ".join(
-            name for name in _indexes(report, leg.system) if name.startswith("lexical:")
+        index = controls.hints.lexical_index or ", ".join(
+            known for known in _indexes(report, system) if known.startswith("lexical:")
         )
-        evidence = f"{leg.name} has a mean {legs.measure} of {mean:.3f} over {index or 'its index'}"
+        evidence = f"{name} has a mean {legs.measure} of {mean:.3f} over {index or 'its index'}"
         if not language:
             decision = "Say which language the documents are in, ingest them again and run again."
             evidence += f"; {count:,} of {total:,} units name no language"
@@ -236,14 +204,14 @@ def _unstable(report: EvaluationReport, legs: _Legs) -> Iterator[Advice]:
     if report.request.repetitions < 2:
         return
     ranked = legs.scores[legs.scores["measure"] == legs.measure]
-    for leg in (leg for leg in legs.all if leg.controls.rerank):
-        by_case = ranked[ranked["variant"] == leg.name].groupby("case_id")["value"]
+    for name in (name for name, controls in legs.controls.items() if controls.rerank):
+        by_case = ranked[ranked["variant"] == name].groupby("case_id")["value"]
         spread = by_case.max() - by_case.min()
         moved = [str(case_id) for case_id in spread.index[spread > 1e-9]]
         if moved:
             yield Advice(
                 "EV005",
-                f"Do not trust single runs of {leg.name}: ask it several times, or fix its seed.",
+                f"Do not trust single runs of {name}: ask it several times, or fix its seed.",
                 f"{legs.measure} changed between {report.request.repetitions} repetitions in "
                 f"{len(moved)} of {len(spread)} cases: {listed(moved, most=5)}",
             )
