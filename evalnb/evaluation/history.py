@@ -230,7 +230,7 @@ def _setting_changes(before: PastRun, after: PastRun) -> Iterator[SettingChange]
             yield SettingChange(what, one.get(what), other.get(what))
 
 
-def _settings(run: PastRun) -> dict[str, str]:
+def _settings(run: PastRun) -> dict[str, str | None]:
     """Name everything that was pinned, in the order in which a reader asks for it."""
     found = {
         "git revision": run.git_revision,
@@ -249,7 +249,7 @@ def _settings(run: PastRun) -> dict[str, str]:
             found |= {f"system {system}: index {k}": v for k, v in cut.indexes.items()}
             found |= {f"system {system}: epoch {k}": v for k, v in cut.epochs.items()}
     found |= {f"version of {name}": version for name, version in run.versions.items()}
-    return {what: str(value) for what, value in found.items() if value is not None}
+    return {what: None if value is None else str(value) for what, value in found.items()}
 
 
 def _flat(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
