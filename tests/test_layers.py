@@ -22,12 +22,12 @@ LAYERS = (
     {"comparison"},
     {"show"},
     {"service"},
-    {"api", "wiring", "__init__"},
+    {"api", "views", "wiring", "__init__"},
     {"cli", "__main__", "testing"},
 )
 RANK = {name: rank for rank, row in enumerate(LAYERS) for name in row}
 DOORS = {"workspace", "systems"}  # what only the wiring may reach from above
-WIRING = {"service", "api", "wiring", "__init__", "cli", "__main__"}
+WIRING = {"service", "api", "views", "wiring", "__init__", "cli", "__main__"}
 
 HOMES = {
     "matplotlib": ("show.charts",),
@@ -44,7 +44,7 @@ HOMES = {
     "distributed": ("evaluation.cluster",),
     "openpyxl": ("gold.tabular",),
     "typer": ("cli",),
-    "pandas": ("gold.tabular", "evaluation.frames", "comparison", "show", "api", "cli"),
+    "pandas": ("gold.tabular", "evaluation.frames", "comparison", "show", "api", "views", "cli"),
 }
 NEVER_ON_IMPORT = {"pandas", "scipy", "sklearn", "pyarrow", "papermill", "nbconvert"}
 
