@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalnb.comparison.replay import Replay
-from evalnb.errors import BadInputError, NotEvaluatedError
+from evalnb.errors import BadInputError, CapabilityError, NotEvaluatedError
 from evalnb.measures.names import parse_measure
 
 if TYPE_CHECKING:
@@ -143,6 +143,8 @@ def tune(
     ------
     BadInputError
         If the report is of the test split, or settings are none or too many.
+    CapabilityError
+        If a setting fuses by score, and a channel gave none.
     NotEvaluatedError
         If fewer than two families can be replayed under every setting.
     """
@@ -195,7 +197,14 @@ def tune(
 
 
 def _values(replay: Replay, setting: Mapping[str, Any], measure: str) -> Floats:
-    scores = replay.run(setting).scores()[measure].values()
+    try:
+        scores = replay.run(setting).scores()[measure].values()
+    except CapabilityError as error:
+        raise CapabilityError(
+            error.message,
+            remedy="return (id, score) from it, or try fusions by rank alone: "
+            "grid(replay.channels, normalisations=())",
+        ) from error
     return np.array([np.nan if s.value is None else s.value for s in scores])
 
 

@@ -10,7 +10,7 @@ import pytest
 import evalnb as ev
 from evalnb.comparison.replay import Replay
 from evalnb.comparison.tuning import attribute, grid, sample, tune
-from evalnb.errors import BadInputError, NotEvaluatedError
+from evalnb.errors import BadInputError, CapabilityError, NotEvaluatedError
 from evalnb.gold.cases import GoldCase, dataset_from_cases
 
 
@@ -93,6 +93,26 @@ def test_too_little_is_refused() -> None:
         tune(replay, [])
     with pytest.raises(BadInputError, match="does not score AP"):
         tune(replay, grid(["a", "b"]), measure="AP")
+
+
+def test_channels_without_scores_are_tuned_by_rank() -> None:
+    search = channel(0, quality=0.9)
+    kept = ev.evaluate(
+        dataset_from_cases(report().record.cases, dataset_id="forty"),
+        {
+            "both": ev.fused(
+                {
+                    "a": lambda query, limit: [key for key, _ in search(query, limit)],
+                    "b": channel(1, quality=0.05),
+                }
+            )
+        },
+        measures=["RR@10"],
+    )
+    replay = Replay(kept.record, "both")
+    with pytest.raises(CapabilityError, match=r"channel 'a' .*grid\(.*, normalisations=\(\)\)"):
+        tune(replay, grid(["a", "b"]))
+    assert tune(replay, grid(["a", "b"], normalisations=())).best["hints"]["weights"]["a"] > 0
 
 
 def test_shares_sum_to_the_whole() -> None:
