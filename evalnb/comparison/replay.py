@@ -13,8 +13,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from pydantic import ValidationError
 
+from evalnb.comparison.fused_lists import FusedLists, Settings
 from evalnb.errors import BadInputError, NotFoundError
 from evalnb.evaluation.report import CaseResult, EvaluationReport
 from evalnb.measures.judgements import Judgements, judgements, label_of, labelled_documents
@@ -22,46 +23,20 @@ from evalnb.measures.names import Measure, parse_measures
 from evalnb.measures.ranking import Score, place, score_ranking, unavailable
 from evalnb.search.fusion import (
     DEFAULT_CANDIDATES,
-    DEFAULT_NORMALISATION,
-    DEFAULT_RERANK_DEPTH,
-    RRF_K,
-    distinct,
     fuse,
-    normalise,
 )
 from evalnb.search.request import Hints, Overrides
 from evalnb.search.result import Candidates, Kind
+from evalnb.strict_json import describe_validation_error
 from evalnb.wording import listed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Floats = NDArray[np.float64]
 REPLAYED_HINTS = frozenset(
     {"fusion", "rrf_k", "weights", "normalisation", "candidates", "rerank_depth"}
 )
 NEEDS_LIVE = "needs live search"
-NEAR = 1e-12  # sums this close may be one sum, rounded in another order
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What is replayed: channels, fusion, reranking and the cut."""
-
-    channels: tuple[str, ...]
-    hints: Hints
-    rerank: bool
-    limit: int
-
-    @property
-    def pool(self) -> int:
-        """How many candidates a live run would ask each channel for."""
-        return max(self.limit, self.hints.candidates or DEFAULT_CANDIDATES)
-
-    @property
-    def depth(self) -> int:
-        """How many of the fused list would be reranked."""
-        return self.hints.rerank_depth or DEFAULT_RERANK_DEPTH
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,11 +126,7 @@ class Replay:
                 f"{variant} kept no candidates",
                 remedy="evaluate a workspace, or channels composed with evalnb.fused",
             )
-        self._lists = [
-            {name: distinct(found) for name, found in report.candidates(r).items()}
-            for r in self.results
-        ]
-        self._parts: dict[tuple[Any, ...], Floats] = {}  # what other weights need again
+        self._lists = FusedLists([report.candidates(result) for result in self.results])
 
     @property
     def recorded(self) -> Settings:
@@ -174,9 +145,13 @@ class Replay:
         Raises
         ------
         BadInputError
-            If they change anything but channels, fusion, candidates, reranking and limit.
+            If they change anything but channels, fusion, candidates, reranking and limit, or
+            name a channel that was not searched.
         """
-        chosen = Overrides.model_validate(overrides)
+        try:
+            chosen = Overrides.model_validate(overrides)
+        except ValidationError as error:
+            raise BadInputError(describe_validation_error(error)) from None
         hints = chosen.hints or Hints()
         unmet = [name for name in hints.model_fields_set if name not in REPLAYED_HINTS]
         unmet += chosen.model_fields_set - {"hints", "channels", "rerank", "limit"}
@@ -187,6 +162,11 @@ class Replay:
         if missing := sorted(set(channels) - set(self.channels)):
             raise BadInputError(
                 f"{NEEDS_LIVE}: {listed(missing)} was not searched",
+                remedy=f"channels that were: {', '.join(self.channels)}",
+            )
+        if missing := sorted(set(hints.weights or ()) - set(self.channels)):
+            raise BadInputError(
+                f"weights name {missing[0]!r}, which was not searched",
                 remedy=f"channels that were: {', '.join(self.channels)}",
             )
         return Settings(
@@ -203,7 +183,7 @@ class Replay:
         wanted = max(settings.limit, settings.depth if settings.rerank else 0)
         needs_live: dict[str, str] = {}
         rankings: dict[str, tuple[str, ...]] = {}
-        for result, fused in zip(self.results, self._top(settings, wanted), strict=True):
+        for result, fused in zip(self.results, self._lists.top(settings, wanted), strict=True):
             why = self._why_live(result, settings)
             ids = _reranked(result, fused, settings.depth) if settings.rerank else fused
             if why or ids is None:
@@ -225,119 +205,6 @@ class Replay:
             return "deeper candidates than were kept"
         return ""
 
-    def _top(self, settings: Settings, wanted: int) -> list[list[str]]:
-        """Return the fused list of each case, as far as it is wanted."""
-        if len(settings.channels) == 1:
-            (name,) = settings.channels
-            empty = Candidates()
-            return [
-                list(lists.get(name, empty).ids[: settings.pool])[:wanted] for lists in self._lists
-            ]
-        scores = self._fused(settings)
-        width = min(wanted + 1, scores.shape[1])
-        top = np.argpartition(-scores, width - 1, axis=1)[:, :width]
-        values = np.take_along_axis(scores, top, axis=1)
-        order = np.lexsort((top, -values), axis=1)
-        top = np.take_along_axis(top, order, axis=1)
-        values = np.take_along_axis(values, order, axis=1)
-        with np.errstate(invalid="ignore"):  # between two absent ids
-            gaps = np.abs(np.diff(values, axis=1))
-        close = (gaps <= NEAR * np.abs(values[:, :-1])) & np.isfinite(values[:, 1:])
-        exactly = (gaps == 0) & close
-        # Equal sums are in the order of their ids, unless the cut may divide them.
-        doubtful = (close & ~exactly).any(axis=1) | (
-            close[:, -1] if width < scores.shape[1] else False
-        )
-        return [
-            self._exactly(row, settings)[:wanted]
-            if doubtful[row]
-            else [
-                self._columns[row][at]
-                for at, v in zip(top[row], values[row], strict=True)
-                if v > -np.inf
-            ][:wanted]
-            for row in range(len(self.cases))
-        ]
-
-    def _exactly(self, row: int, settings: Settings) -> list[str]:
-        lists = {
-            name: _first(self._lists[row][name], settings.pool)
-            for name in settings.channels
-            if name in self._lists[row]
-        }
-        return list(fuse(lists, settings.hints).ids)
-
-    @cached_property
-    def _columns(self) -> list[list[str]]:
-        """The ids of each case, ascending."""
-        return [sorted({key for c in lists.values() for key in c.ids}) for lists in self._lists]
-
-    @cached_property
-    def _ranks(self) -> dict[str, Floats]:
-        """The rank of each id of each case in each channel, (cases, ids); infinite if absent."""
-        width = max(1, *map(len, self._columns))
-        ranks = {name: np.full((len(self.cases), width), np.inf) for name in self.channels}
-        for row, (ids, lists) in enumerate(zip(self._columns, self._lists, strict=True)):
-            place_of = {key: at for at, key in enumerate(ids)}
-            for name, found in lists.items():
-                places = [place_of[key] for key in found.ids]
-                ranks[name][row, places] = np.arange(1, len(places) + 1)
-        return ranks
-
-    def _fused(self, settings: Settings) -> Floats:
-        """Return the fused score of each id of each case; lowest where no channel has it."""
-        weights = settings.hints.weights or {}
-        weighed = {name: weight for name in settings.channels if (weight := weights.get(name, 1.0))}
-        total = self._absent((*weighed, settings.pool)).copy()
-        for name, weight in weighed.items():
-            total += weight * self._part(name, settings)
-        return total
-
-    def _part(self, name: str, settings: Settings) -> Floats:
-        """Return what a channel adds at weight 1."""
-        hints = settings.hints
-        by_score = hints.fusion == "weighted"
-        k = RRF_K if hints.rrf_k is None else hints.rrf_k
-        key = (name, settings.pool, by_score, hints.normalisation if by_score else k)
-        if (found := self._parts.get(key)) is None:
-            found = (
-                self._by_score(name, settings)
-                if by_score
-                else 1 / (k + self._within(name, settings.pool))
-            )
-            self._parts[key] = found
-        return found
-
-    def _absent(self, key: tuple[Any, ...]) -> Floats:
-        """Return minus infinity where no channel of a choice has an id, else 0."""
-        if (found := self._parts.get(key)) is None:
-            *names, pool = key
-            present = [np.isfinite(self._within(name, pool)) for name in names]
-            found = self._parts[key] = np.where(np.any(present, axis=0), 0.0, -np.inf)
-        return found
-
-    def _within(self, name: str, pool: int) -> Floats:
-        """Return a channel's ranks; infinite where an id is absent or below the pool."""
-        ranks = self._ranks[name]
-        return np.where(ranks <= pool, ranks, np.inf)
-
-    def _by_score(self, name: str, settings: Settings) -> Floats:
-        """Return a channel's normalised scores, with its lowest, or 0, where an id is absent."""
-        method = settings.hints.normalisation or DEFAULT_NORMALISATION
-        table = np.zeros_like(self._ranks[name])
-        for row, lists in enumerate(self._lists):
-            kept = _first(lists.get(name, Candidates()), settings.pool)
-            if not kept.ids:
-                continue
-            if None in kept.scores or not kept.scores:
-                fuse({name: kept}, settings.hints)  # says which score is missing
-            values = normalise([float(s) for s in kept.scores if s is not None], method)
-            table[row] = min(0.0, *values)
-            ranks = self._ranks[name][row]
-            inside = ranks <= settings.pool
-            table[row, inside] = np.array(values)[ranks[inside].astype(int) - 1]
-        return table
-
     @cached_property
     def _judged(self) -> list[Judgements]:
         units = self.report.content_units.get(self.system, {})
@@ -355,7 +222,7 @@ class Replay:
             return [{}] * len(self.cases)
         known = self.report.documents_by_id()
         found = []
-        for case, ids in zip(self.cases, self._columns, strict=True):
+        for case, ids in zip(self.cases, self._lists.columns, strict=True):
             labels = labelled_documents(case)
             named = {key: _label(key, known.get(key), labels) for key in ids}
             found.append({} if all(k == v for k, v in named.items()) else named)
@@ -421,12 +288,6 @@ def _label(key: str, document: tuple[str, str | None] | None, labels: frozenset[
         return label_of(*document, labels) or key
     whole = key.rpartition("#")[0]
     return whole if whole in labels and key not in labels else key
-
-
-def _first(found: Candidates, n: int) -> Candidates:
-    if len(found.ids) <= n:
-        return found
-    return Candidates.model_construct(ids=found.ids[:n], scores=found.scores[:n])
 
 
 def _reranked(result: CaseResult, fused: list[str], depth: int) -> list[str] | None:
