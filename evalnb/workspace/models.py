@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
@@ -98,6 +99,15 @@ def find_model(name: str) -> OnnxModel:
     for package in RUNTIME:
         _package_folder(package)
     return _packaged() if name == MINILM else _in_folder(Path(name.removeprefix(FOLDER)))
+
+
+@contextmanager
+def required() -> Iterator[None]:
+    """Say of a model that is not there what is said of an index: this search cannot be run."""
+    try:
+        yield
+    except (MissingExtraError, NotFoundError) as error:
+        raise CapabilityError(error.message, where=error.where, remedy=error.remedy) from error
 
 
 def is_folder(name: str) -> bool:

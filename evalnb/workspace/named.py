@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
-from evalnb.errors import CapabilityError, EvalnbError, MissingExtraError, NotFoundError
+from evalnb.errors import EvalnbError
 from evalnb.workspace.encoders import Floats, load_encoder
-from evalnb.workspace.models import canonical_model_name, find_model
+from evalnb.workspace.models import canonical_model_name, find_model, required
 from evalnb.workspace.rerank import canonical_reranker, find_reranker, reranker_identity
 
 
@@ -33,10 +33,8 @@ class _NamedModel:
 
     @cached_property
     def _model(self) -> Any:
-        try:
+        with required():
             return self._load()
-        except (MissingExtraError, NotFoundError) as error:
-            raise CapabilityError(error.message, where=error.where, remedy=error.remedy) from error
 
     def _load(self) -> Any:
         raise NotImplementedError

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evalnb.errors import CapabilityError, MissingExtraError, NotFoundError
+from evalnb.errors import CapabilityError
 from evalnb.search.request import Configuration, Hints
 from evalnb.workspace.index_folders import IndexInputs, built_manifests
 from evalnb.workspace.indexes import Index, index_inputs
 from evalnb.workspace.lexical_index import LexicalIndex
+from evalnb.workspace.models import required
 from evalnb.workspace.rerank import (
     DEFAULT_RERANKER,
     Reranker,
@@ -74,7 +74,7 @@ class Parts:
             several.
         """
         name = hints.text_index or self._only_text_index()
-        with _unavailable():
+        with required():
             index = self.read_index(index_inputs(canonical_text_index(name), self.snapshot))
         assert isinstance(index, TextIndex)
         return index
@@ -89,7 +89,7 @@ class Parts:
         """
         name = hints.reranker or DEFAULT_RERANKER
         if name not in self.loaded:
-            with _unavailable():
+            with required():
                 self.loaded[name] = find_reranker(name, self.rerankers)
         found = self.loaded[name]
         if self.offline and found.needs_network:
@@ -147,12 +147,3 @@ class Parts:
         only = built[0] if len(built) == 1 else None
         hints = Hints(reranker=DEFAULT_RERANKER, text_index=only).merged(configuration.hints)
         return configuration.model_copy(update={"hints": hints})
-
-
-@contextmanager
-def _unavailable() -> Iterator[None]:
-    """Say of a model that is not there what is said of an index: this search cannot be run."""
-    try:
-        yield
-    except (MissingExtraError, NotFoundError) as error:
-        raise CapabilityError(error.message, where=error.where, remedy=error.remedy) from error
