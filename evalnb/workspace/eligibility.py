@@ -43,16 +43,10 @@ class Eligibility:
         }
         return {name: allowed for name, allowed in parts.items() if allowed is not None}
 
-    def admits(self, *, source: str, document: str, revision: str = "", modality: str = "") -> bool:
-        """Say whether a unit of these may be returned."""
-        given = {
-            "source": source,
-            "document": document,
-            "revision": revision,
-            "modality": modality,
-        }
-        return revision not in self.lapsed and all(
-            given[name] in allowed for name, allowed in self.filters.items()
+    def admits(self, **owners: str) -> bool:
+        """Say whether a unit of this source, document, revision and modality may be returned."""
+        return owners.get("revision") not in self.lapsed and all(
+            owners[name] in allowed for name, allowed in self.filters.items()
         )
 
 
