@@ -1,17 +1,17 @@
-"""Channels: each turns a request into one ranked list of units, its candidates."""
+"""The lexical channel: a query of the user's words, built without any syntax of theirs."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import tantivy
 
 from evalnb.search.request import Hints
+from evalnb.search.result import Candidates
 from evalnb.workspace.eligibility import Eligibility
 from evalnb.workspace.lexical_index import ID_FIELDS, LexicalIndex, digest_of, guarded
-from evalnb.workspace.text_index import TextIndex
 
 FIELDS = ("body", "heading")
 DEFAULT_OPERATOR = "any"
@@ -21,40 +21,31 @@ _MUST, _MUST_NOT, _SHOULD = tantivy.Occur.Must, tantivy.Occur.MustNot, tantivy.O
 _Clause = tuple[tantivy.Occur, tantivy.Query]
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """One channel's list: unit ids with their scores, best first, and how it came about."""
-
-    ids: Sequence[str]
-    scores: Sequence[float]
-    detail: str = ""
-
-
 def lexical_ranking(
     index: LexicalIndex, text: str, *, hints: Hints, eligible: Eligibility, pool: int
-) -> Ranking:
+) -> Candidates:
     """Rank units by BM25 over their text and the headings above it.
 
     The query is built from analysed tokens, so no character of the user's text is syntax; text
     without any token finds nothing. A token that the query repeats counts as often.
     """
-    operator = hints.lexical_operator or DEFAULT_OPERATOR
     weight = DEFAULT_HEADING_WEIGHT if hints.heading_weight is None else hints.heading_weight
     tokens = index.tokens(text)
-    detail = f"{index.name}, {operator}: {' '.join(tokens)}"
     if not tokens or any(not allowed for allowed in eligible.filters.values()):
-        return Ranking((), (), detail)
+        return Candidates()
     with guarded(index.name):
         builder = _QueryBuilder(index.schema, weight)
-        query = builder.restricted(builder.matching(tokens, operator), eligible)
-    ids, scores = index.top(query, pool)
-    return Ranking(ids, scores, detail)
+        query = builder.restricted(builder.matching(tokens, _operator(hints)), eligible)
+    return index.top(query, pool)
 
 
-def text_ranking(index: TextIndex, text: str, *, eligible: Eligibility, pool: int) -> Ranking:
-    """Rank units by the cosine between their vectors and the query's."""
-    ids, scores = index.top(text, eligible, pool)
-    return Ranking(ids, scores, index.name)
+def lexical_detail(index: LexicalIndex, text: str, hints: Hints) -> str:
+    """Say for a trace what was looked for."""
+    return f"{index.name}, {_operator(hints)}: {' '.join(index.tokens(text))}"
+
+
+def _operator(hints: Hints) -> str:
+    return hints.lexical_operator or DEFAULT_OPERATOR
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,7 @@ from evalnb.search.ids import canonical_id
 from evalnb.workspace.admission import next_key
 from evalnb.workspace.chunking import Chunking, Heading, heading_paths
 from evalnb.workspace.documents import find_identifiers, find_places
-from evalnb.workspace.store import Store
-
-_BATCH_EXTRACTIONS, _BATCH_BYTES = 500, 8_000_000  # bounds memory, and what a stop loses
+from evalnb.workspace.store import Store, batches
 
 
 class _Unit(NamedTuple):
@@ -42,28 +40,15 @@ def cut_extractions(store: Store, chunking: Chunking, extractions: Iterable[int]
         key = int(row.fetchone()[0])
     done = store.db.execute("SELECT DISTINCT extraction FROM chunks WHERE chunking = ?", (key,))
     cut = {extraction for (extraction,) in done}
-    for batch in _batches(store, [each for each in extractions if each not in cut]):
-        with store.transaction() as db:
-            _cut_batch(db, chunking, key, batch)
-    return key
-
-
-def _batches(store: Store, extractions: list[int]) -> Iterator[list[int]]:
-    sizes = store.db.execute(
+    sizes: list[tuple[int, int]] = store.db.execute(
         "SELECT extraction, payload_bytes FROM extractions "
         "WHERE extraction IN (SELECT value FROM json_each(?)) ORDER BY extraction",
-        (json.dumps(extractions),),
+        (json.dumps([each for each in extractions if each not in cut]),),
     ).fetchall()
-    batch: list[int] = []
-    n_bytes = 0
-    for extraction, payload_bytes in sizes:
-        batch.append(extraction)
-        n_bytes += payload_bytes
-        if len(batch) >= _BATCH_EXTRACTIONS or n_bytes >= _BATCH_BYTES:
-            yield batch
-            batch, n_bytes = [], 0
-    if batch:
-        yield batch
+    for batch in batches(sizes, lambda row: row[1]):
+        with store.transaction() as db:
+            _cut_batch(db, chunking, key, [extraction for extraction, _ in batch])
+    return key
 
 
 def _cut_batch(

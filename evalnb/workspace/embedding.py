@@ -5,20 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from evalnb.workspace.encoders import OnnxEncoder
 from evalnb.workspace.index_folders import manifests, verify_files
+from evalnb.workspace.store import Progress
 from evalnb.workspace.vectors import Floats, Vectors
 
 DIGESTS, COLUMNS, MATRIX = "texts.bin", "columns.npy", "vectors.npy"
 _DIGEST_BYTES = 32
-
-Progress = Callable[[int], None]
 
 
 class VectorJournal:
@@ -63,6 +62,12 @@ class VectorJournal:
         self._file.close()
         if remove:
             self.path.unlink(missing_ok=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *failure: object) -> None:
+        self.close(remove=kind is None)
 
 
 def embed(

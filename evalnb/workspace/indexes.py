@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from contextlib import suppress
 from pathlib import Path
 
 from evalnb.errors import CapabilityError
@@ -16,7 +15,7 @@ from evalnb.workspace.lexical_index import (
     write_lexical_index,
 )
 from evalnb.workspace.snapshot import Snapshot
-from evalnb.workspace.store import Store
+from evalnb.workspace.store import Progress, Store
 from evalnb.workspace.text_index import (
     TEXT,
     TEXT_FILES,
@@ -27,7 +26,6 @@ from evalnb.workspace.text_index import (
 )
 
 Index = LexicalIndex | TextIndex
-Progress = Callable[[int], None]
 
 
 def index_inputs(name: str, snapshot: Snapshot) -> IndexInputs:
@@ -58,17 +56,15 @@ def build_index(
     OSError
         If the disk is full; nothing is published then.
     """
-    try:
+    with suppress(CapabilityError):
         open_index(root, inputs)
-    except CapabilityError:
-        pass
-    else:
         return False
+    report = progress or (lambda _: None)
     if inputs.name.startswith(TEXT):
-        write_text_index(root, store, inputs, progress=progress)
+        write_text_index(root, store, inputs, report)
     else:
         publish_index(
-            root, inputs, lambda folder: write_lexical_index(folder, store, inputs, progress)
+            root, inputs, lambda folder: write_lexical_index(folder, store, inputs, report)
         )
     return True
 
@@ -82,9 +78,5 @@ def open_index(root: Path, inputs: IndexInputs) -> Index:
         If it is missing, damaged or another one's, with the command that builds it.
     """
     if inputs.name.startswith(TEXT):
-        return open_verified(
-            root, inputs, partial(load_text_index, inputs=inputs), files=TEXT_FILES
-        )
-    return open_verified(
-        root, inputs, partial(load_lexical_index, inputs=inputs), files=LEXICAL_FILES
-    )
+        return open_verified(root, inputs, load_text_index, files=TEXT_FILES)
+    return open_verified(root, inputs, load_lexical_index, files=LEXICAL_FILES)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -20,24 +20,23 @@ import tantivy
 from evalnb.errors import LimitExceededError, SearchFailedError
 from evalnb.limits import MIB
 from evalnb.search.ids import PREFIXES
+from evalnb.search.result import Candidates
 from evalnb.workspace.analysis import Analysis, analysis_of
 from evalnb.workspace.index_folders import IndexInputs
 from evalnb.workspace.locate import unit_rows
 from evalnb.workspace.snapshot import Snapshot
-from evalnb.workspace.store import Store
+from evalnb.workspace.store import Progress, Store
 
 UNITS = "units.bin"
 LEXICAL_FILES = (UNITS, "meta.json")
 ID_FIELDS = {kind: PREFIXES[kind] for kind in ("source", "document", "revision")}
-_ID_BYTES = 16
+ID_BYTES = 16
 _ANALYZER = "evalnb"
 # One writer thread and one segment keep documents in id order, which is what settles ties. The
 # memory needed is about four times the text; 4,000 MiB is the most that tantivy takes.
 _HEAP_FLOOR, _HEAP_PER_BYTE, _HEAP_CEILING = 64 * MIB, 8, 4_000 * MIB
 
 TANTIVY = version("tantivy")
-
-Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +57,17 @@ class LexicalIndex:
             tokens: list[str] = self.analyzer.analyze(self.analysis.fold(text))
             return tokens
 
-    def top(self, query: tantivy.Query, limit: int) -> tuple[list[str], list[float]]:
-        """Return the ids and scores of the best units, ties by unit id."""
-        bound = min(limit, len(self.units) // _ID_BYTES)
+    def top(self, query: tantivy.Query, limit: int) -> Candidates:
+        """Return the best units with their scores, ties by unit id."""
+        bound = min(limit, len(self.units) // ID_BYTES)
         if bound < 1:  # tantivy panics on a limit of 0
-            return [], []
+            return Candidates()
         with guarded(self.name):
             hits = self.searcher.search(query, bound, count=False).hits
-        scores = [score for score, _ in hits]
-        places = [address.doc * _ID_BYTES for _, address in hits]
-        return [f"unit_{self.units[at : at + _ID_BYTES].hex()}" for at in places], scores
+        return Candidates.model_construct(
+            ids=tuple(unit_ids(self.units, (address.doc for _, address in hits))),
+            scores=tuple(score for score, _ in hits),
+        )
 
 
 def lexical_inputs(name: str, snapshot: Snapshot) -> IndexInputs:
@@ -82,7 +82,7 @@ def lexical_inputs(name: str, snapshot: Snapshot) -> IndexInputs:
 
 
 def write_lexical_index(
-    folder: Path, store: Store, inputs: IndexInputs, progress: Progress | None = None
+    folder: Path, store: Store, inputs: IndexInputs, progress: Progress
 ) -> dict[str, Any]:
     """Fill a folder; return what its manifest says besides the inputs.
 
@@ -119,8 +119,7 @@ def write_lexical_index(
             document.add_text("modality", of.modality)
             writer.add_document(document)
             ids += bytes.fromhex(unit.unit_id[5:])
-            if progress is not None:
-                progress(1)
+            progress(1)
         writer.commit()
         writer.wait_merging_threads()
         index.reload()
@@ -134,9 +133,7 @@ def write_lexical_index(
     return {"tantivy": TANTIVY}
 
 
-def load_lexical_index(
-    folder: Path, manifest: Mapping[str, Any], inputs: IndexInputs
-) -> LexicalIndex:
+def load_lexical_index(folder: Path, manifest: Mapping[str, Any]) -> LexicalIndex:
     """Open a verified folder.
 
     Raises
@@ -144,8 +141,9 @@ def load_lexical_index(
     ValueError, SearchFailedError
         If it does not hold the snapshot's units.
     """
-    analysis = analysis_of(inputs.name)
-    with guarded(inputs.name), _lockable(folder) as place:
+    name = manifest["name"]
+    analysis = analysis_of(name)
+    with guarded(name), _lockable(folder) as place:
         index = tantivy.Index.open(str(place))
         index.config_reader("manual", 0)  # the files never change: nothing to watch
         index.register_tokenizer(_ANALYZER, analysis.analyzer())
@@ -154,7 +152,7 @@ def load_lexical_index(
             raise ValueError(f"{searcher.num_docs:,} units instead of {manifest['n_units']:,}")
     units = (folder / UNITS).read_bytes()
     return LexicalIndex(
-        inputs.name, folder.name, analysis, analysis.analyzer(), index.schema, searcher, units
+        name, folder.name, analysis, analysis.analyzer(), index.schema, searcher, units
     )
 
 
@@ -192,6 +190,12 @@ def digest_of(value: str, prefix: str) -> bytes:
     except ValueError:
         return b""
     return digest if value == f"{prefix}{digest.hex()}" else b""
+
+
+def unit_ids(units: bytes, places: Iterable[int]) -> Iterator[str]:
+    """Yield the ids of units by their places in ``units.bin``."""
+    for at in places:
+        yield f"{PREFIXES['unit']}{units[at * ID_BYTES : (at + 1) * ID_BYTES].hex()}"
 
 
 @contextmanager

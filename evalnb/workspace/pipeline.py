@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from evalnb.errors import BadInputError, CapabilityError
@@ -15,7 +15,7 @@ from evalnb.search.fusion import (
 )
 from evalnb.search.request import WORKSPACE_CHANNELS, Controls, Hints, QueryRequest, Scope
 from evalnb.search.result import Candidates, Decision, Hit, QueryResult, Trace
-from evalnb.workspace.channels import Ranking, lexical_ranking, text_ranking
+from evalnb.workspace.channels import lexical_detail, lexical_ranking
 from evalnb.workspace.eligibility import Eligibility, eligibility
 from evalnb.workspace.locate import exact_units, located_units
 from evalnb.workspace.parts import Parts
@@ -82,11 +82,7 @@ def run_search(pinned: Pinned, request: QueryRequest, controls: Controls) -> Que
         raise CapabilityError("no image index in this snapshot: image_asset_id cannot be searched")
     check_controls(controls, pinned.parts)
     eligible = eligibility(pinned.store, pinned.snapshot, pinned.scope, request, controls)
-    lists = _rankings(pinned.parts, request, controls, eligible)
-    candidates = {
-        name: Candidates.model_construct(ids=tuple(found.ids), scores=tuple(found.scores))
-        for name, found in lists.items()
-    }
+    candidates = _candidates(pinned.parts, request, controls, eligible)
     fused = _fused(candidates, controls.hints)
     reranked = _reranked(pinned, request.query, fused, controls) if controls.rerank else None
     exact = (
@@ -96,37 +92,34 @@ def run_search(pinned: Pinned, request: QueryRequest, controls: Controls) -> Que
     )
     ranking = fused if reranked is None else _followed(reranked, fused)
     ranked = _exact_first(ranking, exact, only=controls.exact_only)
+    decided = _decisions(
+        pinned.parts,
+        request,
+        controls,
+        eligible=eligible,
+        candidates=candidates,
+        reranked=reranked,
+        exact=exact,
+        ranked=ranked,
+    )
     return QueryResult.model_construct(
-        hits=_hits(pinned, ranked[: controls.limit], lists, exact),
+        hits=_hits(pinned, ranked[: controls.limit], candidates, exact),
         candidates=candidates,
         rerank_scores=reranked,
-        trace=_trace(
-            lists,
-            controls,
-            eligible=eligible,
-            reranked=None
-            if reranked is None
-            else _reranked_step(pinned.parts.reranker(controls.hints), reranked),
-            exact=exact,
-            ranked=ranked,
-        )
-        if request.trace
-        else None,
+        trace=Trace(decisions=tuple(decided)) if request.trace else None,
     )
 
 
-def _rankings(
+def _candidates(
     parts: Parts, request: QueryRequest, controls: Controls, eligible: Eligibility
-) -> dict[str, Ranking]:
-    hints = controls.hints
+) -> dict[str, Candidates]:
+    hints, query = controls.hints, request.query
     pool = max(controls.limit, hints.candidates or DEFAULT_CANDIDATES)
     ways = {
         "lexical": lambda: lexical_ranking(
-            parts.lexical(hints), request.query, hints=hints, eligible=eligible, pool=pool
+            parts.lexical(hints), query, hints=hints, eligible=eligible, pool=pool
         ),
-        "text": lambda: text_ranking(
-            parts.text(hints), request.query, eligible=eligible, pool=pool
-        ),
+        "text": lambda: parts.text(hints).top(query, eligible, pool),
     }
     return {channel: ways[channel]() for channel in dict.fromkeys(controls.channels)}
 
@@ -167,14 +160,14 @@ def _exact_first(
 def _hits(
     pinned: Pinned,
     selected: Sequence[tuple[str, float | None]],
-    lists: Mapping[str, Ranking],
+    candidates: Mapping[str, Candidates],
     exact: Mapping[str, int],
 ) -> tuple[Hit, ...]:
     located = located_units(pinned.store, pinned.snapshot, [unit_id for unit_id, _ in selected])
     channels: dict[str, dict[str, dict[str, int | float | None]]] = {
         unit_id: {} for unit_id, _ in selected
     }
-    for name, found in lists.items():
+    for name, found in candidates.items():
         for rank, (unit_id, score) in enumerate(zip(found.ids, found.scores, strict=True), 1):
             if unit_id in channels:
                 channels[unit_id][name] = {"rank": rank, "score": score}
@@ -189,43 +182,39 @@ def _hits(
     )
 
 
-def _trace(
-    lists: Mapping[str, Ranking],
+def _decisions(
+    parts: Parts,
+    request: QueryRequest,
     controls: Controls,
     *,
     eligible: Eligibility,
-    reranked: Decision | None,
+    candidates: Mapping[str, Candidates],
+    reranked: Candidates | None,
     exact: Mapping[str, int],
     ranked: Sequence[tuple[str, float | None]],
-) -> Trace:
-    """Write down what was decided, in order; a step that changed nothing is no decision."""
-    decisions = []
+) -> Iterator[Decision]:
+    """Say what was decided, in order; a step that changed nothing is no decision."""
+    hints = controls.hints
     limits = [f"{name}: {len(allowed)} allowed" for name, allowed in eligible.filters.items()]
     if eligible.lapsed:
         limits.append(f"revision: {len(eligible.lapsed)} not valid at the date")
     if limits:
-        decisions.append(Decision(step="restrict", detail="; ".join(limits)))
-    for name, found in lists.items():
-        decisions.append(
-            Decision(step=name, detail=f"{found.detail} -> {len(found.ids)} candidates")
+        yield Decision(step="restrict", detail="; ".join(limits))
+    for name, found in candidates.items():
+        looked_for = (
+            lexical_detail(parts.lexical(hints), request.query, hints)
+            if name == "lexical"
+            else parts.text(hints).name
         )
-    if len(lists) > 1:
-        decisions.append(Decision(step="fuse", detail=_fusion_detail(controls.hints)))
+        yield Decision(step=name, detail=f"{looked_for} -> {len(found.ids)} candidates")
+    if len(candidates) > 1:
+        yield Decision(step="fuse", detail=_fusion_detail(hints))
     if reranked is not None:
-        decisions.append(reranked)
+        yield _reranked_step(parts.reranker(hints), reranked)
     if exact:
-        decisions.append(
-            Decision(step="exact", detail=f"{len(exact)} first", ids=tuple(sorted(exact)))
-        )
-    left_out = [unit_id for unit_id, _ in ranked[controls.limit :]]
-    decisions.append(
-        Decision(
-            step="cut",
-            detail=f"limit {controls.limit} of {len(ranked)}",
-            ids=tuple(left_out),
-        )
-    )
-    return Trace(decisions=tuple(decisions))
+        yield Decision(step="exact", detail=f"{len(exact)} first", ids=tuple(sorted(exact)))
+    left_out = tuple(unit_id for unit_id, _ in ranked[controls.limit :])
+    yield Decision(step="cut", detail=f"limit {controls.limit} of {len(ranked)}", ids=left_out)
 
 
 def _fusion_detail(hints: Hints) -> str:

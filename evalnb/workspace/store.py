@@ -15,10 +15,10 @@ import errno
 import fcntl
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 from urllib.parse import quote
 
 from evalnb.errors import BadInputError, BusyError, IntegrityError, NotFoundError
@@ -28,6 +28,11 @@ LOCK_NAME = "lock"
 SCHEMA_VERSION = 1
 APPLICATION_ID = 0x65766E62  # "evnb", so that another program's database is not taken for ours
 TIMEOUT_S = 30.0
+_BATCH_ROWS, _BATCH_SIZE = 500, 8_000_000  # bounds memory, and what a stopped process loses
+
+Row = TypeVar("Row")
+Progress = Callable[[int], None]
+"""Told how many more are done."""
 
 SCHEMA = """
 CREATE TABLE state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -247,6 +252,20 @@ class Store:
     def __exit__(self, *failure: object) -> None:
         """Close the connection."""
         self.close()
+
+
+def batches(rows: Iterable[Row], size: Callable[[Row], int]) -> Iterator[list[Row]]:
+    """Group rows for one transaction each, by their number and the sum of their sizes."""
+    batch: list[Row] = []
+    total = 0
+    for row in rows:
+        batch.append(row)
+        total += size(row)
+        if len(batch) >= _BATCH_ROWS or total >= _BATCH_SIZE:
+            yield batch
+            batch, total = [], 0
+    if batch:
+        yield batch
 
 
 @contextmanager

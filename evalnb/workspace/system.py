@@ -13,7 +13,7 @@ from evalnb.errors import NotFoundError
 from evalnb.search.request import Controls, Hints, Scope
 from evalnb.search.system import Capabilities, SearchContext
 from evalnb.workspace.index_folders import IndexInputs, manifests
-from evalnb.workspace.indexes import Index, Progress, build_index, index_inputs, open_index
+from evalnb.workspace.indexes import Index, build_index, index_inputs, open_index
 from evalnb.workspace.ingest.records import read_corpus
 from evalnb.workspace.ingest.run import Found, Ingested, ingest, read_paths
 from evalnb.workspace.lexical_index import TANTIVY
@@ -32,7 +32,7 @@ from evalnb.workspace.snapshot import (
     list_snapshots,
     pinned_snapshot,
 )
-from evalnb.workspace.store import Store, write_lock
+from evalnb.workspace.store import Progress, Store, write_lock
 from evalnb.workspace.text_index import TextIndex
 
 DEFAULT_SOURCE = "default"

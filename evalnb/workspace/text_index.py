@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -14,16 +14,17 @@ import numpy as np
 
 from evalnb.errors import BadInputError
 from evalnb.search.ids import PREFIXES
+from evalnb.search.result import Candidates
 from evalnb.workspace.eligibility import Eligibility
 from evalnb.workspace.embedding import COLUMNS, DIGESTS, MATRIX, VectorJournal, embed, load_vectors
 from evalnb.workspace.encoders import Encoder, load_encoder
 from evalnb.workspace.index_folders import IndexInputs, publish_index
-from evalnb.workspace.lexical_index import UNITS, digest_of
+from evalnb.workspace.lexical_index import ID_BYTES, UNITS, digest_of, unit_ids
 from evalnb.workspace.locate import UnitRow, unit_rows
 from evalnb.workspace.lsa import LSA_SETTINGS, fit_lsa, load_lsa
 from evalnb.workspace.models import MINILM, RUNTIME, canonical_model_name, find_model, is_folder
 from evalnb.workspace.snapshot import Snapshot
-from evalnb.workspace.store import Store
+from evalnb.workspace.store import Progress, Store
 from evalnb.workspace.vectors import (
     OWNERS,
     Floats,
@@ -42,10 +43,7 @@ OWNER_CODES, OWNER_VALUES = "owners.npy", "owners.json"
 TEXT_FILES = (UNITS, DIGESTS, COLUMNS, MATRIX, OWNER_CODES, OWNER_VALUES)
 # What a unit's vector is made of. Titles and headings often name what a passage only refers to.
 _INPUT = "title and headings, then text"
-_ID_BYTES = 16
 _COLUMNS_AT_ONCE = 4_096  # a vector by itself would touch every page of the matrix
-
-Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,26 +60,28 @@ class TextIndex:
     def unit_vectors(self) -> Iterator[tuple[str, str, Floats]]:
         """Yield every unit's id, source id and vector, in the order of ids."""
         sources = list(self.owners.values[0])
-        for at, column in enumerate(self.vectors.columns):
-            unit_id = f"{PREFIXES['unit']}{self.units[at * _ID_BYTES : (at + 1) * _ID_BYTES].hex()}"
-            yield unit_id, sources[self.owners.codes[0, at]], self.vectors.matrix[:, column]
+        columns = self.vectors.columns
+        ids = unit_ids(self.units, range(len(columns)))
+        for unit_id, source, column in zip(ids, self.owners.codes[0], columns, strict=True):
+            yield unit_id, sources[source], self.vectors.matrix[:, column]
 
-    def top(self, text: str, eligible: Eligibility, limit: int) -> tuple[list[str], list[float]]:
-        """Return the ids and cosines of the nearest units that may be returned, ties by unit id.
+    def top(self, text: str, eligible: Eligibility, limit: int) -> Candidates:
+        """Return the nearest units that may be returned with their cosines, ties by unit id.
 
         Nothing is found where no unit may be, or where the text has no vector; the first of these
         asks no encoder.
         """
         admitted = self.owners.admitted(eligible)
         if admitted is not None and not admitted.any():
-            return [], []
+            return Candidates()
         (query,) = self.encoder.encode([text], "query")
         if not query.any():
-            return [], []
+            return Candidates()
         scores = self.vectors.scores(query)
         places = best_places(scores, limit, admitted=admitted).tolist()
-        found = [self.units[at * _ID_BYTES : (at + 1) * _ID_BYTES].hex() for at in places]
-        return [f"{PREFIXES['unit']}{digest}" for digest in found], scores[places].tolist()
+        return Candidates.model_construct(
+            ids=tuple(unit_ids(self.units, places)), scores=tuple(scores[places].tolist())
+        )
 
 
 def canonical_text_index(name: str) -> str:
@@ -117,9 +117,7 @@ def text_inputs(name: str, snapshot: Snapshot) -> IndexInputs:
     return IndexInputs(name, family, {"input": _INPUT, **find_model(model).settings()}, snapshot)
 
 
-def write_text_index(
-    root: Path, store: Store, inputs: IndexInputs, *, progress: Progress | None = None
-) -> None:
+def write_text_index(root: Path, store: Store, inputs: IndexInputs, progress: Progress) -> None:
     """Embed every unit and publish the index; the caller holds the workspace's lock.
 
     Raises
@@ -130,15 +128,15 @@ def write_text_index(
         If the disk is full; nothing is published then.
     """
     corpus = _Corpus.read(store, inputs.snapshot)
-    report = progress or (lambda _: None)
-    report(inputs.snapshot.n_units - len(corpus.texts))
+    progress(inputs.snapshot.n_units - len(corpus.texts))
     if inputs.name == LSA:
-        publish_index(root, inputs, lambda folder: _write_lsa(folder, corpus, report))
+        publish_index(root, inputs, lambda folder: _write_lsa(folder, corpus, progress))
         return
     encoder = load_encoder(find_model(inputs.name.removeprefix(TEXT)))
-    journal = VectorJournal(root, inputs.settings, encoder.dimensions)
-    try:
-        rows = embed(root, inputs.settings, encoder, corpus.texts, journal=journal, progress=report)
+    with VectorJournal(root, inputs.settings, encoder.dimensions) as journal:
+        rows = embed(
+            root, inputs.settings, encoder, corpus.texts, journal=journal, progress=progress
+        )
         n_truncated = encoder.n_truncated(corpus.texts.values())
 
         def write(folder: Path) -> dict[str, Any]:
@@ -147,13 +145,9 @@ def write_text_index(
             return {"dimensions": rows.shape[1], "n_truncated": n_truncated, **versions}
 
         publish_index(root, inputs, write)
-    except BaseException:
-        journal.close(remove=False)
-        raise
-    journal.close(remove=True)
 
 
-def load_text_index(folder: Path, manifest: Mapping[str, Any], inputs: IndexInputs) -> TextIndex:
+def load_text_index(folder: Path, manifest: Mapping[str, Any]) -> TextIndex:
     """Open a verified folder.
 
     Raises
@@ -161,25 +155,23 @@ def load_text_index(folder: Path, manifest: Mapping[str, Any], inputs: IndexInpu
     ValueError
         If its parts do not fit together.
     """
-    units = (folder / UNITS).read_bytes()
+    name, units = manifest["name"], (folder / UNITS).read_bytes()
     vectors = load_vectors(folder)
     codes = np.load(folder / OWNER_CODES, allow_pickle=False)
     n_units = manifest["n_units"]
-    if len(units) != n_units * _ID_BYTES or codes.shape != (len(OWNERS), n_units):
+    if len(units) != n_units * ID_BYTES or codes.shape != (len(OWNERS), n_units):
         raise ValueError(f"it does not hold {n_units:,} units")
     vectors.check(n_units, manifest["dimensions"])
     values = json.loads((folder / OWNER_VALUES).read_bytes())
     encoder: Encoder = (
-        load_lsa(folder)
-        if inputs.name == LSA
-        else load_encoder(find_model(inputs.name.removeprefix(TEXT)))
+        load_lsa(folder) if name == LSA else load_encoder(find_model(name.removeprefix(TEXT)))
     )
     if encoder.dimensions != manifest["dimensions"]:
         raise ValueError(
             f"the vectors have {manifest['dimensions']} dimensions, the model {encoder.dimensions}"
         )
     return TextIndex(
-        inputs.name,
+        name,
         folder.name,
         encoder,
         vectors,
@@ -240,13 +232,13 @@ def _input(unit: UnitRow) -> str:
     return f"{unit.above}\n{unit.text}" if unit.above else unit.text
 
 
-def _write_lsa(folder: Path, corpus: _Corpus, report: Progress) -> dict[str, Any]:
+def _write_lsa(folder: Path, corpus: _Corpus, progress: Progress) -> dict[str, Any]:
     texts = list(corpus.texts.values())
     encoder = fit_lsa(texts)
     rows = np.empty((len(texts), encoder.dimensions), dtype=np.float32)
     for place, vector in enumerate(encoder.encode(texts, "passage")):
         rows[place] = vector
-        report(1)
+        progress(1)
     encoder.save(folder)
     corpus.write(folder, rows)
     return {"dimensions": rows.shape[1], "scikit-learn": version("scikit-learn")}

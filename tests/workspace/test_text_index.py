@@ -399,11 +399,10 @@ def test_another_revision_of_the_model_is_another_index(
 def test_a_model_of_another_dimension_is_no_model_of_the_index(
     indexed: Workspace, name, model: Path, make_model
 ) -> None:
-    inputs = text_index.text_inputs(name, indexed.snapshot())
     manifest = indexed.index_manifest(name)
     make_model(model, {word: vector[:2] for word, vector in WORDS.items()})
     with pytest.raises(ValueError, match="3 dimensions, the model 2"):
-        text_index.load_text_index(folder_of(indexed), manifest, inputs)
+        text_index.load_text_index(folder_of(indexed), manifest)
 
 
 class TestLsa:

@@ -30,7 +30,7 @@ from evalnb.workspace.ingest.reading import (
     read_file,
 )
 from evalnb.workspace.ingest.records import read_records_file
-from evalnb.workspace.store import Store
+from evalnb.workspace.store import Progress, Store, batches
 
 READERS: dict[str, Callable[[str, bytes], Extracted]] = {
     ".htm": read_html,
@@ -43,10 +43,7 @@ READERS: dict[str, Callable[[str, bytes], Extracted]] = {
 RECORD_SUFFIXES = frozenset({".json", ".jsonl", ".ndjson"})
 CORPUS_NAMES = frozenset({"corpus.json", "corpus.jsonl"})  # a folder's own corpus, as in BEIR
 
-_BATCH_DOCUMENTS, _BATCH_CHARACTERS = 500, 8_000_000  # bounds what a stopped process loses
-
 Found = tuple[str, Extracted] | Skipped
-Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +75,7 @@ def ingest(
     skipped: list[Skipped] = []
     sources = set(source_keys)
     seen: set[str] = set()
-    for batch in _batches(_kept(found, skipped)):
+    for batch in batches(_kept(found, skipped), lambda item: len(item[1].text)):
         counts += admit(store, batch)
         sources |= {key for key, _ in batch}
         seen |= {document_id(key, document.path) for key, document in batch}
@@ -112,21 +109,6 @@ def _kept(found: Iterable[Found], skipped: list[Skipped]) -> Iterator[tuple[str,
             skipped.append(Skipped(item[1].path, "it holds no text"))
         else:
             yield item
-
-
-def _batches(
-    documents: Iterable[tuple[str, Extracted]],
-) -> Iterator[list[tuple[str, Extracted]]]:
-    batch: list[tuple[str, Extracted]] = []
-    characters = 0
-    for item in documents:
-        batch.append(item)
-        characters += len(item[1].text)
-        if len(batch) >= _BATCH_DOCUMENTS or characters >= _BATCH_CHARACTERS:
-            yield batch
-            batch, characters = [], 0
-    if batch:
-        yield batch
 
 
 def read_paths(paths: Iterable[Path], *, source_key: str) -> Iterator[Found]:
