@@ -175,6 +175,9 @@ WRONG = [
     ({"mode": "keyword"}, "needs live search: mode"),
     ({"channels": ["a", "d"]}, "needs live search: d was not searched"),
     ({"hints": {"weights": {"a": 0.0, "b": 0.0, "c": 0.0}}}, "every weight is 0"),
+    ({"hints": {"weights": {"dense": 2.0}}}, "weights name 'dense', which was not searched"),
+    ({"hints": {"rrfk": 10}}, "hints.rrfk: unknown key"),
+    ({"rrf_k": 10}, "rrf_k: unknown key"),
 ]
 
 
