@@ -138,6 +138,7 @@ def eval_retrieval(
     A leg that the system lacks is n/a and poisons nothing; one leg that was evaluated is enough.
     """
     from evalnb.comparison.advice import advise
+    from evalnb.evaluation.doubts import doubts
     from evalnb.gold.loading import load_gold
     from evalnb.show.decisions import decisions_text
     from evalnb.show.tables import eval_retrieval_text
@@ -170,6 +171,8 @@ def eval_retrieval(
             print_json(_summary(report, paths={}))
         else:
             show(eval_retrieval_text(report.record))
+            for doubt in doubts(report.record.cases, report.record.results):
+                note(doubt)
             if decided := decisions_text(advise(report.record)):
                 note("\n" + decided)  # beside the tables, which scripts read
         if out is not None:

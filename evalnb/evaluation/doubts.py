@@ -31,7 +31,9 @@ def doubts(cases: tuple[GoldCase, ...], results: tuple[CaseResult, ...]) -> Iter
             continue
         searched[result.variant] += 1
         if wanted.isdisjoint(returned):
-            missed[result.variant].append((min(wanted), returned[0]))
+            names = {hit.ids.document_id: hit.document_name for hit in result.result.hits}
+            first = names.get(returned[0]) or returned[0]  # a label may be either
+            missed[result.variant].append((min(wanted), first))
     for variant, examples in missed.items():
         if searched[variant] >= 2 and len(examples) >= MOST * searched[variant]:
             label, found = examples[0]

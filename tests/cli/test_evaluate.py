@@ -126,6 +126,16 @@ def test_documents_narrow_what_is_searched(run, place):
     assert [line.split()[-1] for line in done.stdout.splitlines()[1:4]] == ["miss", "1", "miss"]
 
 
+def test_names_that_never_meet_are_said_beside_the_legs(run, place):
+    (place / "names.csv").write_text("query,expected\nrevenue,report\nhava durumu,hava\n")
+    done = run("eval-retrieval", "names.csv", "--workspace", "ws", "--modes", "keyword")
+    assert done.returncode == 0, done.stderr
+    assert (
+        "keyword: no labelled document came back in 2 of 2 searches. Do the ids agree? The gold "
+        "says 'report', the system returned 'report.md'." in done.stderr
+    )
+
+
 def test_a_function_is_evaluated_into_a_folder(run, place):
     done = run(
         *("evaluate", "four", "development", "--dataset-path", "gold", "--system", "mine:search"),
