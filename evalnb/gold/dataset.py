@@ -200,6 +200,7 @@ def _existing(path: str | Path) -> Path:
         raise BadInputError(
             "found a file, expected a gold directory with manifest.json and cases.jsonl",
             where=str(folder),
+            remedy=f"make one with: evalnb gold import {folder} DIR",
         )
     return folder
 

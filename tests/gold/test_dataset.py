@@ -98,11 +98,12 @@ def test_a_manifest_of_a_mebibyte_passes_and_one_byte_more_does_not(folder: Path
         load_gold_dir(folder)
 
 
-def test_what_is_missing_is_named(folder: Path) -> None:
+def test_what_is_missing_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(NotFoundError, match="near it: gold"):
         load_gold_dir(folder.parent / "golf")
-    with pytest.raises(BadInputError, match="found a file, expected a gold directory"):
-        load_gold_dir(folder / "cases.jsonl")
+    monkeypatch.chdir(folder)
+    with pytest.raises(BadInputError, match=r"found a file.*evalnb gold import cases\.jsonl DIR"):
+        load_gold_dir("cases.jsonl")
     (folder / "manifest.json").unlink()
     with pytest.raises(NotFoundError, match=r"no manifest.json.*evalnb gold pin"):
         load_gold_dir(folder)
