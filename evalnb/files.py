@@ -26,6 +26,8 @@ _LFS_POINTER = re.compile(
 )
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
+UNFINISHED = ".evalnb-"  # begins the name of a file until it is whole
+
 
 def stands(path: Path) -> bool:
     """Whether anything is there.
@@ -240,7 +242,7 @@ def write_file(path: Path, content: bytes) -> None:
         )
     path = path.resolve() if path.is_symlink() else path
     _make_parent(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".evalnb-")
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=UNFINISHED)
     try:
         with os.fdopen(handle, "wb") as file:
             _write_synced(file, content)
@@ -262,7 +264,7 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
         If the folder exists and is not empty.
     """
     _make_parent(path)
-    temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=".evalnb-"))
+    temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=UNFINISHED))
     try:
         for name, content in files.items():
             (temporary / name).parent.mkdir(parents=True, exist_ok=True)
@@ -273,6 +275,15 @@ def write_folder(path: Path, files: Mapping[str, bytes]) -> None:
     except BaseException as error:
         shutil.rmtree(temporary, ignore_errors=True)
         raise _naming(error, path) from None
+
+
+def clear_unfinished(folder: Path) -> None:
+    """Remove what killed writers left; the caller holds the folder alone."""
+    for stale in folder.glob(f"{UNFINISHED}*"):
+        if stale.is_dir():
+            shutil.rmtree(stale, ignore_errors=True)
+        else:
+            stale.unlink(missing_ok=True)
 
 
 def _make_parent(path: Path) -> None:

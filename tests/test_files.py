@@ -10,6 +10,7 @@ import pytest
 from evalnb.errors import BadInputError, GoldError, LimitExceededError, NotFoundError
 from evalnb.files import (
     checked_path,
+    clear_unfinished,
     decode_text,
     read_bounded,
     safe_file_name,
@@ -164,3 +165,11 @@ def test_names_become_files_without_collisions() -> None:
     assert len(set(encoded)) == len(names)
     assert all("/" not in name and name not in {"", ".", ".."} for name in encoded)
     assert all(len(name) <= 200 for name in encoded)
+
+
+def test_what_killed_writers_left_is_cleared(tmp_path: Path) -> None:
+    (tmp_path / ".evalnb-file").write_text("half")
+    (tmp_path / ".evalnb-folder" / "deep").mkdir(parents=True)
+    (tmp_path / "report.json").write_text("whole")
+    clear_unfinished(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["report.json"]

@@ -31,11 +31,14 @@ def sole_writer(out: Path | None) -> Iterator[None]:
     if out is None:
         yield
         return
+    from evalnb.files import clear_unfinished
+
     made = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
     folder = os.open(out, os.O_RDONLY)
     try:
         _lock(folder, out)
+        clear_unfinished(out)
         yield
     except (EvalnbError, KeyboardInterrupt):
         if made:

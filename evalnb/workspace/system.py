@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evalnb.errors import NotFoundError
+from evalnb.files import clear_unfinished
 from evalnb.search.request import Controls, Hints, Scope
 from evalnb.search.system import Capabilities, SearchContext
 from evalnb.workspace.index_folders import IndexInputs, manifests
@@ -327,8 +328,7 @@ class Workspace:
     @contextmanager
     def _writing(self) -> Iterator[Store]:
         with write_lock(self.folder), Store(self.folder, write=True) as store, store.explained():
-            for stale in self.folder.glob(".evalnb-*"):  # a stopped process's unfinished file
-                stale.unlink()
+            clear_unfinished(self.folder)
             yield store
 
     def _parts(self, snapshot: Snapshot, *, offline: bool = False) -> Parts:

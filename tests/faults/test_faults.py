@@ -88,7 +88,7 @@ def start(command: list[str], folder: Path) -> subprocess.Popen[bytes]:
 
 def finish(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=folder, capture_output=True, text=True, timeout=400, check=False
     )
 
 
