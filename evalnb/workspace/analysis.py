@@ -120,7 +120,5 @@ def analysis_of(name: str) -> Analysis:
             remedy=f"{PLAIN}, {PLAIN}-tr, or lexical:stem-XX with XX one of {' '.join(STEMMERS)}",
         )
     language = found[2]
-    return Analysis(
-        stemmer=STEMMERS[language] if found[1] == "stem" else None,
-        turkish=language in TURKISH_CASE,
-    )
+    stemmer = STEMMERS[language] if found[1] == "stem" else None
+    return Analysis(stemmer=stemmer, turkish=language in TURKISH_CASE)

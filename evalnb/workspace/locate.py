@@ -89,6 +89,9 @@ _EXACT_SQL = """
 """
 
 
+_HIT_IDS = ("source_id", "document_id", "revision_id", "unit_id", "file_id")
+
+
 class Member(NamedTuple):
     """One pinned document, as an index and content gold see it."""
 
@@ -146,10 +149,11 @@ class LocatedUnit(NamedTuple):
         exact_identifiers: int = 0,
     ) -> Hit:
         """Place the unit in a ranking; ``channels`` has rank and score in each."""
+        start, end = self.start, self.end
         about = {
             "title": self.title,
             "heading": self.heading.replace("\n", " > "),
-            "page": bisect_right(json.loads(self.pages), self.start),  # 0: it has no pages
+            "page": bisect_right(json.loads(self.pages), start),  # 0: it has no pages
             "exact_identifiers": exact_identifiers,
         }
         # One validation of the whole costs a third of making its records one by one.
@@ -157,27 +161,12 @@ class LocatedUnit(NamedTuple):
             {
                 "rank": rank,
                 "kind": "unit",
-                "ids": {
-                    "source_id": self.source_id,
-                    "document_id": self.document_id,
-                    "revision_id": self.revision_id,
-                    "unit_id": self.unit_id,
-                    "file_id": self.file_id,
-                },
+                "ids": {kind: getattr(self, kind) for kind in _HIT_IDS},
                 "document_name": self.path,
                 "text": self.text,
                 "text_sha256": self.text_sha256,
-                "span": {
-                    "extraction_id": self.extraction_id,
-                    "start": self.start,
-                    "end": self.end,
-                },
-                "locator": {
-                    "type": "text",
-                    "path": self.path,
-                    "start": self.start,
-                    "end": self.end,
-                },
+                "span": {"extraction_id": self.extraction_id, "start": start, "end": end},
+                "locator": {"type": "text", "path": self.path, "start": start, "end": end},
                 "score": score,
                 "channels": channels,
                 "metadata": {name: value for name, value in about.items() if value},

@@ -173,10 +173,7 @@ def _hits(
                 channels[unit_id][name] = {"rank": rank, "score": score}
     return tuple(
         located[unit_id].hit(
-            rank,
-            score=score,
-            channels=channels[unit_id],
-            exact_identifiers=exact.get(unit_id, 0),
+            rank, score=score, channels=channels[unit_id], exact_identifiers=exact.get(unit_id, 0)
         )
         for rank, (unit_id, score) in enumerate(selected, 1)
     )

@@ -213,28 +213,25 @@ class Store:
         """
         try:
             yield
-        except sqlite3.OperationalError as error:
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        except sqlite3.DatabaseError as error:
+            code, where = getattr(error, "sqlite_errorcode", 0) & 0xFF, str(self.path)
             if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 raise BusyError(
-                    "another process keeps the workspace locked", where=str(self.path)
+                    "another process keeps the workspace locked", where=where
                 ) from error
             if code == sqlite3.SQLITE_FULL:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path)) from error
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), where) from error
             if code == sqlite3.SQLITE_IOERR:
-                raise OSError(errno.EIO, str(error), str(self.path)) from error
+                raise OSError(errno.EIO, str(error), where) from error
             if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
-                raise PermissionError(errno.EACCES, str(error), str(self.path)) from error
+                raise PermissionError(errno.EACCES, str(error), where) from error
+            if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+                raise IntegrityError(
+                    f"the workspace's database is damaged: {error}",
+                    where=where,
+                    remedy="ingest the documents again into a new folder",
+                ) from error
             raise
-        except sqlite3.DatabaseError as error:
-            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            if code not in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-                raise
-            raise IntegrityError(
-                f"the workspace's database is damaged: {error}",
-                where=str(self.path),
-                remedy="ingest the documents again into a new folder",
-            ) from error
 
     def state(self, key: str) -> str | None:
         """Return one of the workspace's pointers."""
@@ -246,11 +243,9 @@ class Store:
         self.db.close()
 
     def __enter__(self) -> Self:
-        """Use the store for a while."""
         return self
 
     def __exit__(self, *failure: object) -> None:
-        """Close the connection."""
         self.close()
 
 

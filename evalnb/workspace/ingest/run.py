@@ -9,13 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from evalnb.errors import BadInputError
 from evalnb.search.request import check_id
-from evalnb.workspace.admission import (
-    Outcome,
-    absent_documents,
-    admit,
-    document_id,
-    withdraw,
-)
+from evalnb.workspace.admission import Outcome, absent_documents, admit, document_id, withdraw
 from evalnb.workspace.documents import Extracted
 from evalnb.workspace.ingest.html import read_html
 from evalnb.workspace.ingest.markdown import read_markdown
