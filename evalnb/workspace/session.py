@@ -7,7 +7,7 @@ from pathlib import Path
 
 from evalnb.errors import NotFoundError
 from evalnb.search.metering import metered
-from evalnb.search.request import Controls, Overrides, QueryRequest, Scope, resolve_controls
+from evalnb.search.request import Controls, Overrides, QueryRequest, resolve_controls
 from evalnb.search.result import QueryResult
 from evalnb.search.system import Binding, Cut, Extraction, SearchContext, Unit
 from evalnb.workspace import locate
@@ -46,11 +46,6 @@ class WorkspaceSession:
         # What was admitted before the session was opened; a later one is another evaluation's.
         self._rerankers = parts.reranker_identities()
         self._pinned = Pinned(self._store, self.snapshot, context.scope, parts)
-
-    @property
-    def scope(self) -> Scope:
-        """What the session's caller may see."""
-        return self._pinned.scope
 
     def search(self, request: QueryRequest, controls: Controls) -> QueryResult:
         """Run one search.

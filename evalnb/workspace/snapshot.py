@@ -103,9 +103,7 @@ def create_snapshot(store: Store, chunking: Chunking) -> Snapshot:
             "UPDATE snapshots SET units_sha256 = ?, n_units = ? WHERE snapshot = ?",
             (digest.hexdigest(), n_units, key),
         )
-    made = find_snapshot(store, snapshot_id)
-    assert made is not None
-    return made
+    return pinned_snapshot(store, snapshot_id)
 
 
 def activate_snapshot(store: Store, snapshot_id: str) -> Snapshot:
