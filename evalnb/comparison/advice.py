@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -189,15 +188,17 @@ def _warnings(report: EvaluationReport, legs: _Legs) -> Iterator[Advice]:
 
 
 def _missing(report: EvaluationReport) -> Iterator[Advice]:
-    reasons: dict[str, list[str]] = defaultdict(list)
+    reasons: dict[str, str] = {}
     answered = {result.variant for result in report.results if result.result.status == "ok"}
     for result in report.results:
         if result.variant not in answered:
-            reasons[result.variant].append(result.result.reason or "no reason given")
-    for variant, found in reasons.items():
-        named = _COMMAND.search(found[0])
+            reasons.setdefault(result.variant, result.result.reason or "no reason given")
+    for reason in dict.fromkeys(reasons.values()):
+        *others, last = (variant for variant, found in reasons.items() if found == reason)
+        names = f"{', '.join(others)} and {last} need" if others else f"{last} needs"
+        named = _COMMAND.search(reason)
         command = named[1].strip() if named else ""
-        yield Advice("EV004", f"Provide what {variant} needs, and run again.", found[0], command)
+        yield Advice("EV004", f"Provide what {names}, and run again.", reason, command)
 
 
 def _unstable(report: EvaluationReport, legs: _Legs) -> Iterator[Advice]:

@@ -117,6 +117,13 @@ def test_ev004_a_missing_leg_comes_with_its_command(turkish: Workspace) -> None:
     assert found.command.startswith("evalnb index text:")
 
 
+def test_ev004_says_once_what_several_variants_lack(turkish: Workspace) -> None:
+    variants = {mode: (turkish, {"mode": mode}) for mode in ("keyword", "semantic", "hybrid")}
+    report = ev.evaluate(gold(), variants, allow_unavailable=True)
+    (found,) = advice(report, "EV004")
+    assert found.decision == "Provide what semantic and hybrid need, and run again."
+
+
 def test_ev005_a_reranker_that_changes_its_mind() -> None:
     turns = itertools.count()
 
