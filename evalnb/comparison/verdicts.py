@@ -81,6 +81,8 @@ def verdict_sentence(row: Mapping[str, object], *, label: str | None = None) -> 
     head = f"{verdict}: {label or row['measure']}"
     if not _number(row, "n"):
         return "; ".join([f"{head}: no case has a score under both", *_remarks(row)])
+    if row["verdict"] == "unresolvable" and _number(row, "ties") == _number(row, "n"):
+        return f"identical: {label or row['measure']} on all {_plural(row, 'n', 'case', 'cases')}"
     found = f"{head} {_difference(row)}, {_p(row)}, {_counts(row)}"
     if row["verdict"] not in ("undecided", "unresolvable"):
         return found

@@ -119,6 +119,11 @@ NAN = float("nan")
             "a shift of this size needs about 12 families; 2 of 2 families changed",
         ),
         (
+            {"verdict": "unresolvable", "diff": 0.0, "ci_low": 0.0, "ci_high": 0.0}
+            | {"p_value": 1.0, "p_adjusted": 1.0, "wins": 0, "losses": 0, "ties": 43},
+            "identical: nDCG@10 on all 43 cases",
+        ),
+        (
             {"verdict": "undecided", "n": 0, "diff": NAN, "note": "3 cases left out"},
             "undecided: nDCG@10: no case has a score under both; 3 cases left out",
         ),
