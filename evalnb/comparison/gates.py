@@ -250,6 +250,8 @@ def _every(measure: str, sign: str, bound: float) -> _Check:
         if wrong:
             detail = f"{len(wrong)} of {len(values)} cases do not: {listed(wrong, most=5)}"
             return "failed", detail, tuple(wrong)
+        if values.empty:
+            return "passed", "no case says what is forbidden", ()
         return "passed", f"all {len(values)} cases with {measure} do", ()
 
     return check

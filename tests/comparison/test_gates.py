@@ -103,6 +103,13 @@ def test_the_cases_that_fail_are_named(report: ev.Report) -> None:
     assert worse.detail == "3 cases got worse by RR@10: c0, c1, c2"
 
 
+def test_where_nothing_is_forbidden_that_is_said() -> None:
+    one = [{"query": str(n), "expected": f"d{n}"} for n in range(N)]
+    report = ev.evaluate(one, {"base": ranks(lambda n: 2), "new": ranks(lambda n: 1)})
+    (found,) = report.gates("every ForbiddenLeakage <= 0", baseline="base")
+    assert (found.outcome, found.detail) == ("passed", "no case says what is forbidden")
+
+
 WRONG = [
     ("", BadInputError, "is no gate"),
     ("nDCG@10", BadInputError, "is no gate"),
