@@ -249,6 +249,7 @@ def open_workspace(
     directory: str | Path,
     *,
     rerankers: Mapping[str, Callable[[str, Sequence[str]], Sequence[float]]] | None = None,
+    encoders: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Workspace:
     """Open an embedded workspace.
 
@@ -257,6 +258,9 @@ def open_workspace(
     rerankers
         Functions that the hint ``reranker`` may name: called with the query and the texts of a
         pool, they return one score a text. A function's ``version`` pins what it does.
+    encoders
+        Endpoints that embed for the text index ``text:openai:NAME``, besides those of the
+        workspace's settings: url, model, headers and the like, by name.
 
     Raises
     ------
@@ -265,7 +269,7 @@ def open_workspace(
     """
     from evalnb import wiring
 
-    return wiring.open_workspace(checked_path(directory), rerankers=rerankers)
+    return wiring.open_workspace(checked_path(directory), rerankers=rerankers, encoders=encoders)
 
 
 def load_report(path: str | Path) -> Report:

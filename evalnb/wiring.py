@@ -316,19 +316,28 @@ def _opened(channel: Any) -> Any:
 
 
 def open_workspace(
-    directory: Path, *, rerankers: Mapping[str, RerankFunction] | None = None
+    directory: Path,
+    *,
+    rerankers: Mapping[str, RerankFunction] | None = None,
+    encoders: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Workspace:
-    """Open a workspace with the chat models that its settings name as rerankers."""
-    from evalnb.systems.providers import Endpoint, ListwiseReranker
+    """Open a workspace with the endpoints that its settings name as rerankers and encoders."""
+    from evalnb.systems.providers import Embeddings, Endpoint, ListwiseReranker
     from evalnb.workspace.settings import FILE_NAME
     from evalnb.workspace.system import Workspace, open_workspace
 
-    where = directory / FILE_NAME
-    configured = {
+    settings, where = open_workspace(directory).settings, directory / FILE_NAME
+    listwise = {
         name: ListwiseReranker(parse_settings(Endpoint, table, where=f"{where}: rerankers.{name}"))
-        for name, table in open_workspace(directory).settings.rerankers.items()
+        for name, table in settings.rerankers.items()
     }
-    return Workspace(directory, rerankers={**configured, **(rerankers or {})})
+    tables = [(f"{where}: encoders", settings.encoders), ("encoders", encoders or {})]
+    embedders = {
+        name: Embeddings(parse_settings(Endpoint, {"model": name, **table}, where=f"{of}.{name}"))
+        for of, named in tables
+        for name, table in named.items()
+    }
+    return Workspace(directory, rerankers=listwise | dict(rerankers or {}), embedders=embedders)
 
 
 def find_callable(name: str, folder: Path) -> Any:

@@ -130,8 +130,8 @@ def index(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="lexical:stem-XX, lexical:plain, text:lsa-256, text:minilm-l6-v2-int8 or "
-            "text:onnx:DIR; the configured lexical one unless given."
+            help="lexical:stem-XX, lexical:plain, text:lsa-256, text:minilm-l6-v2-int8, "
+            "text:onnx:DIR or text:openai:NAME; the configured lexical one unless given."
         ),
     ] = None,
     *,
@@ -141,11 +141,11 @@ def index(
     """Build an index over the active snapshot, or mend a damaged one.
 
     A text index embeds every unit; what was embedded before is used again, and a stopped build goes
-    on where it was.
+    on where it was. text:openai:NAME asks the endpoint that the setting encoders.NAME describes.
     """
     from tqdm import tqdm
 
-    from evalnb.workspace.system import open_workspace
+    from evalnb.api import open_workspace
 
     opened = open_workspace(workspace)
     chosen = name or opened.settings.lexical_index

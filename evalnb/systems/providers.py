@@ -147,7 +147,8 @@ class Embeddings(_Provider):
     Parameters
     ----------
     dimensions
-        What every vector has to have; the first answer's unless given.
+        What every vector has to have; what the endpoint is asked for, else the first answer's,
+        unless given.
     batch
         Texts in one request.
     """
@@ -158,7 +159,8 @@ class Embeddings(_Provider):
         if batch < 1:
             raise BadInputError(f"batch has to be above 0, found {batch!r}")
         super().__init__(endpoint)
-        self.dimensions = dimensions
+        asked = endpoint.parameters.get("dimensions")
+        self.dimensions = dimensions or (asked if isinstance(asked, int) else None)
         self._batch = batch
 
     def __call__(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:

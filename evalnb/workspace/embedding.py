@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from evalnb.workspace.encoders import OnnxEncoder
+from evalnb.workspace.encoders import Encoder
 from evalnb.workspace.index_folders import manifests, verify_files
 from evalnb.workspace.store import Progress
 from evalnb.workspace.vectors import Floats, Vectors
@@ -73,7 +73,7 @@ class VectorJournal:
 def embed(
     root: Path,
     settings: Mapping[str, Any],
-    encoder: OnnxEncoder,
+    encoder: Encoder,
     texts: Mapping[bytes, str],
     *,
     journal: VectorJournal,

@@ -38,6 +38,24 @@ class Encoder(Protocol):
         """Yield the vector of each text, in order."""
 
 
+class Embedder(Protocol):
+    """A model behind the network: one vector of any length a text."""
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """What makes its vectors; nothing secret."""
+
+    @property
+    def version(self) -> str | None:
+        """What pins the model behind the name; None for nothing."""
+
+    def check(self) -> None:
+        """Refuse, without a call, what cannot be called."""
+
+    def __call__(self, texts: Sequence[str]) -> Floats:
+        """Return the vectors, shape (texts, dimensions), finite and not zero."""
+
+
 class OnnxGraph:
     """A loaded model with its tokenizer.
 

@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from evalnb.errors import CapabilityError, SearchFailedError
+from evalnb.workspace.encoders import Embedder
 from evalnb.workspace.snapshot import Snapshot
 
 FORMAT = "evalnb-index@1"
 MANIFEST = "manifest.json"
+_FOLDER_BYTES = 200  # file systems allow 255
 
 Opened = TypeVar("Opened")
 
@@ -38,12 +40,15 @@ class IndexInputs:
         What stands for the name in the identity: the name, unless it holds a place on a disk.
     settings
         Everything else that decides what the index holds: analyzer, model digests.
+    embedder
+        What embeds, if it is behind the network.
     """
 
     name: str
     family: str
     settings: Mapping[str, Any]
     snapshot: Snapshot
+    embedder: Embedder | None = None
 
     @property
     def identity(self) -> str:
@@ -78,12 +83,12 @@ class IndexInputs:
 
 
 def folder_name(name: str) -> str:
-    """Return the name of an index's folder; a name that holds a path is digested.
+    """Return the name of an index's folder; one with a path, or too long, is digested.
 
     >>> folder_name("lexical:plain"), folder_name("text:onnx:/models/e5")
     ('lexical:plain', 'text:onnx-78dd69dc65557653')
     """
-    if "/" not in name:
+    if "/" not in name and len(name.encode()) <= _FOLDER_BYTES:
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:16]
     return f"{':'.join(name.split(':')[:2])}-{digest}"

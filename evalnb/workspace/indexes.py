@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from evalnb.errors import CapabilityError
+from evalnb.workspace.encoders import Embedder
 from evalnb.workspace.index_folders import IndexInputs, open_verified, publish_index
 from evalnb.workspace.lexical_index import (
     LEXICAL_FILES,
@@ -28,7 +32,9 @@ from evalnb.workspace.text_index import (
 Index = LexicalIndex | TextIndex
 
 
-def index_inputs(name: str, snapshot: Snapshot) -> IndexInputs:
+def index_inputs(
+    name: str, snapshot: Snapshot, embedders: Mapping[str, Embedder] = MappingProxyType({})
+) -> IndexInputs:
     """Say what an index over a snapshot is built from.
 
     Raises
@@ -36,7 +42,9 @@ def index_inputs(name: str, snapshot: Snapshot) -> IndexInputs:
     BadInputError
         If no index has this name; for a text index also as :func:`text_inputs` does.
     """
-    return (text_inputs if name.startswith(TEXT) else lexical_inputs)(name, snapshot)
+    if name.startswith(TEXT):
+        return text_inputs(name, snapshot, embedders)
+    return lexical_inputs(name, snapshot)
 
 
 def build_index(
@@ -78,5 +86,6 @@ def open_index(root: Path, inputs: IndexInputs) -> Index:
         If it is missing, damaged or another one's, with the command that builds it.
     """
     if inputs.name.startswith(TEXT):
-        return open_verified(root, inputs, load_text_index, files=TEXT_FILES)
+        load = partial(load_text_index, embedder=inputs.embedder)
+        return open_verified(root, inputs, load, files=TEXT_FILES)
     return open_verified(root, inputs, load_lexical_index, files=LEXICAL_FILES)

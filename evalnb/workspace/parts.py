@@ -9,6 +9,7 @@ from typing import Any
 
 from evalnb.errors import CapabilityError
 from evalnb.search.request import Configuration, Hints
+from evalnb.workspace.encoders import Embedder
 from evalnb.workspace.index_folders import IndexInputs, built_manifests
 from evalnb.workspace.indexes import Index, index_inputs
 from evalnb.workspace.lexical_index import LexicalIndex
@@ -33,7 +34,7 @@ class Parts:
     ----------
     read_index
         Opens an index once; every byte of it is verified then.
-    rerankers
+    rerankers, embedders
         Functions that were given to the workspace, by name.
     loaded, opened
         Rerankers and lexical indexes that were asked for before, by name.
@@ -45,6 +46,7 @@ class Parts:
     snapshot: Snapshot
     read_index: Callable[[IndexInputs], Index]
     rerankers: Mapping[str, RerankFunction] = field(default_factory=dict)
+    embedders: Mapping[str, Embedder] = field(default_factory=dict)
     loaded: dict[str, Reranker] = field(default_factory=dict)
     opened: dict[str, LexicalIndex] = field(default_factory=dict)
     offline: bool = False
@@ -70,14 +72,33 @@ class Parts:
         Raises
         ------
         CapabilityError
-            If it is missing or damaged, its model is not there, or none is named and there are
-            several.
+            If it is missing or damaged, its model is not there or may not be called, or none is
+            named and there are several.
         """
-        name = hints.text_index or self._only_text_index()
+        name = canonical_text_index(hints.text_index or self._only_text_index())
         with required():
-            index = self.read_index(index_inputs(canonical_text_index(name), self.snapshot))
+            inputs = index_inputs(name, self.snapshot, self.embedders)
+            self.admit(inputs)
+            index = self.read_index(inputs)
         assert isinstance(index, TextIndex)
         return index
+
+    def admit(self, inputs: IndexInputs) -> None:
+        """Refuse an index whose model is behind the network and cannot, or may not, be called.
+
+        Raises
+        ------
+        CapabilityError
+            With what is missing; nothing is called.
+        """
+        if inputs.embedder is None:
+            return
+        if self.offline:
+            raise CapabilityError(
+                f"{inputs.name} embeds over the network, and offline is set",
+                remedy="choose another one with hints.text_index",
+            )
+        inputs.embedder.check()
 
     def reranker(self, hints: Hints) -> Reranker:
         """Load the reranker that hints name, else ``maxsim``.
@@ -107,12 +128,12 @@ class Parts:
         """Return the names of the snapshot's text indexes."""
         return [str(manifest["name"]) for manifest in self._manifests()]
 
-    def model_digests(self) -> dict[str, str]:
-        """Return the digests of the models that the snapshot's text indexes were built with."""
+    def model_identities(self) -> dict[str, str]:
+        """Return what the models are known by that the snapshot's text indexes were built with."""
         return {
             f"{manifest['name']}.{key}": str(manifest["settings"][key])
             for manifest in self._manifests()
-            for key in ("model_sha256", "tokenizer_sha256")
+            for key in ("model_sha256", "tokenizer_sha256", "url", "model", "parameters", "version")
             if key in manifest["settings"]
         }
 

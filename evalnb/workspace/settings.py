@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError, model_validator
 from evalnb.errors import BadInputError
 from evalnb.files import write_file
 from evalnb.search.request import Configuration, Hints, Limit, Mode, Record, Text
+from evalnb.search.secrets import SECRET_NAME, without_secrets
 from evalnb.strict_json import describe_validation_error
 from evalnb.workspace.analysis import analysis_of, lexical_index_name
 from evalnb.workspace.chunking import Chunking
@@ -35,6 +36,9 @@ class Settings(Record):
         Whether an evaluation of this workspace may call network providers.
     rerankers
         Chat models that ``hints.reranker`` may name: their url, model, headers and the like.
+    encoders
+        Embedding models behind an endpoint, for the text index ``text:openai:NAME``; ``model`` is
+        the name unless given.
     """
 
     format: Literal["evalnb-workspace@1"] = "evalnb-workspace@1"
@@ -47,6 +51,7 @@ class Settings(Record):
     chunk_overlap: Annotated[int, Field(ge=0)] = 150
     offline: bool = False
     rerankers: dict[str, dict[str, Any]] = {}
+    encoders: dict[str, dict[str, Any]] = {}
 
     @model_validator(mode="after")
     def _overlap_leaves_progress(self) -> Self:
@@ -55,6 +60,13 @@ class Settings(Record):
                 f"chunk_overlap {self.chunk_overlap} is more than half of chunk_size "
                 f"{self.chunk_size}"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _endpoints_are_whole_and_hold_no_key(self) -> Self:
+        for kind in ("rerankers", "encoders"):
+            for name, table in getattr(self, kind).items():
+                _check_endpoint(f"{kind}.{name}", table)
         return self
 
     @property
@@ -72,6 +84,23 @@ class Settings(Record):
     def lexical_index(self) -> str:
         """The name of the lexical index that a search without hints reads."""
         return chosen_lexical_index(self.configuration.hints)
+
+
+def _check_endpoint(key: str, table: dict[str, Any]) -> None:
+    """Refuse what would lie open in a file; whoever opens the workspace reads the rest."""
+    url = table.get("url")
+    if not isinstance(url, str):
+        raise ValueError(f"{key} has no url; NAME is without dots, and model says the rest")
+    if without_secrets(url) != url:
+        raise ValueError(f"{key}.url holds a key; send it as a header, from the environment")
+    for part in ("headers", "parameters"):
+        values = table.get(part)
+        for name, value in values.items() if isinstance(values, dict) else ():
+            if isinstance(value, str) and SECRET_NAME.search(name) and "${" not in value:
+                raise ValueError(
+                    f"{key}.{part}.{name} holds a key; write ${{VARIABLE}} for what the "
+                    "environment has"
+                )
 
 
 def chosen_lexical_index(hints: Hints) -> str:

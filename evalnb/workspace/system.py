@@ -13,6 +13,9 @@ from evalnb.errors import NotFoundError
 from evalnb.files import clear_unfinished
 from evalnb.search.request import Controls, Hints, Scope
 from evalnb.search.system import Capabilities, SearchContext
+from evalnb.workspace.eligibility import resolve_scope
+from evalnb.workspace.encoders import Embedder
+from evalnb.workspace.endpoint import OPENAI
 from evalnb.workspace.index_folders import IndexInputs, manifests
 from evalnb.workspace.indexes import Index, build_index, index_inputs, open_index
 from evalnb.workspace.ingest.records import read_corpus
@@ -34,7 +37,7 @@ from evalnb.workspace.snapshot import (
     pinned_snapshot,
 )
 from evalnb.workspace.store import Progress, Store, write_lock
-from evalnb.workspace.text_index import TextIndex
+from evalnb.workspace.text_index import TEXT, TextIndex
 
 DEFAULT_SOURCE = "default"
 
@@ -60,20 +63,28 @@ class Workspace:
     ----------
     rerankers
         Functions that hints may name as rerankers: ``rerank(query, texts)`` returns one number a
+    embedders
+        Models behind the network, by the name that follows ``text:openai:``.
         text. See :class:`~evalnb.workspace.rerank.FunctionReranker`.
     """
 
     def __init__(
-        self, folder: Path, *, rerankers: Mapping[str, RerankFunction] | None = None
+        self,
+        folder: Path,
+        *,
+        rerankers: Mapping[str, RerankFunction] | None = None,
+        embedders: Mapping[str, Embedder] | None = None,
     ) -> None:
         self.folder = folder
+        self._embedders = dict(embedders or {})
         self._given_rerankers = dict(rerankers or {})
         self._rerankers: dict[str, Reranker] = {}
         self._indexes: dict[Path, Index] = {}
 
     def __reduce__(self) -> tuple[partial[Workspace], tuple[Path]]:
         """Go to another process as a folder; what is open here is opened again there."""
-        return partial(Workspace, rerankers=self._given_rerankers), (self.folder.absolute(),)
+        opened = partial(Workspace, rerankers=self._given_rerankers, embedders=self._embedders)
+        return opened, (self.folder.absolute(),)
 
     @property
     def settings(self) -> Settings:
@@ -103,16 +114,22 @@ class Workspace:
             configuration=parts.configured(settings.configuration)
             if parts
             else settings.configuration,
-            versioned=all(getattr(f, "version", None) for f in self._given_rerankers.values()),
+            versioned=self._is_versioned(parts),
             pinned=True,
         )
+    def _is_versioned(self, parts: Parts | None) -> bool:
+        """Say whether everything given that a search may call stays the same."""
+        built = parts.text_indexes() if parts else ()
+        asked = [f for name, f in self._embedders.items() if f"{TEXT}{OPENAI}{name}" in built]
+        return all(getattr(f, "version", None) for f in [*self._given_rerankers.values(), *asked])
+
 
     def _identity(self, parts: Parts | None, settings: Settings) -> dict[str, str]:
         from evalnb import __version__
 
         identity = {"system": "workspace", "evalnb": __version__, "tantivy": TANTIVY}
         identity |= installed_versions()
-        identity |= parts.model_digests() if parts else {}
+        identity |= parts.model_identities() if parts else {}
         rerankers = {*self._given_rerankers, settings.hints.reranker or DEFAULT_RERANKER}
         for name in sorted(rerankers):
             known = reranker_identity(name, self._given_rerankers)
@@ -131,7 +148,7 @@ class Workspace:
         check_controls(controls, parts)
 
     def check_offline(self, controls: Controls) -> None:
-        """Refuse a reranker that needs the network.
+        """Refuse a text index or a reranker that needs the network.
 
         Raises
         ------
@@ -258,8 +275,8 @@ class Workspace:
         Parameters
         ----------
         name
-            Such as ``lexical:stem-de``, ``text:lsa-256``, ``text:minilm-l6-v2-int8`` or
-            ``text:onnx:DIR``.
+            Such as ``lexical:stem-de``, ``text:lsa-256``, ``text:minilm-l6-v2-int8``,
+            ``text:onnx:DIR`` or ``text:openai:NAME``.
 
         Returns
         -------
@@ -273,12 +290,18 @@ class Workspace:
         MissingExtraError
             If its model needs an extra that is not installed.
         CapabilityError
-            If its model cannot be loaded.
+            If its model cannot be loaded or called, or is another one than before.
+        SearchFailedError, SearchTimeoutError
+            If its model fails; what it gave until then is kept for the next attempt.
         BusyError
             If another process changes the workspace.
         """
+    def _inputs(self, name: str | None, snapshot: Snapshot) -> IndexInputs:
+        return index_inputs(name or self.settings.lexical_index, snapshot, self._embedders)
+
         with self._writing() as store:
-            inputs = index_inputs(name or self.settings.lexical_index, pinned_snapshot(store))
+            inputs = self._inputs(name, pinned_snapshot(store))
+            self._parts(inputs.snapshot, offline=self.settings.offline).admit(inputs)
             self._indexes.pop(inputs.folder(self.folder), None)
             return build_index(self.folder, store, inputs, progress=progress)
 
@@ -290,7 +313,7 @@ class Workspace:
         NotFoundError
             If it was not built.
         """
-        inputs = index_inputs(name or self.settings.lexical_index, self.snapshot())
+        inputs = self._inputs(name, self.snapshot())
         for folder, manifest in manifests(self.folder):
             if folder == inputs.folder(self.folder):
                 return manifest
@@ -331,6 +354,7 @@ class Workspace:
             clear_unfinished(self.folder)
             yield store
 
+            embedders=self._embedders,
     def _parts(self, snapshot: Snapshot, *, offline: bool = False) -> Parts:
         return Parts(
             root=self.folder,

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,15 @@ from evalnb.search.ids import PREFIXES
 from evalnb.search.result import Candidates
 from evalnb.workspace.eligibility import Eligibility
 from evalnb.workspace.embedding import COLUMNS, DIGESTS, MATRIX, VectorJournal, embed, load_vectors
-from evalnb.workspace.encoders import Encoder, load_encoder
+from evalnb.workspace.encoders import Embedder, Encoder, load_encoder
+from evalnb.workspace.endpoint import (
+    OPENAI,
+    PROBE_FILE,
+    EndpointEncoder,
+    confirm_reuse,
+    find_embedder,
+    is_endpoint,
+)
 from evalnb.workspace.index_folders import IndexInputs, publish_index
 from evalnb.workspace.lexical_index import ID_BYTES, UNITS, digest_of, unit_ids
 from evalnb.workspace.locate import UnitRow, unit_rows
@@ -38,7 +47,7 @@ from evalnb.workspace.vectors import (
 
 TEXT = "text:"
 LSA = f"{TEXT}lsa-256"
-TEXT_NAMES = f"{LSA}, {TEXT}{MINILM}, {TEXT}onnx:DIR"
+TEXT_NAMES = f"{LSA}, {TEXT}{MINILM}, {TEXT}onnx:DIR, {TEXT}{OPENAI}NAME"
 OWNER_CODES, OWNER_VALUES = "owners.npy", "owners.json"
 TEXT_FILES = (UNITS, DIGESTS, COLUMNS, MATRIX, OWNER_CODES, OWNER_VALUES)
 # What a unit's vector is made of. Titles and headings often name what a passage only refers to.
@@ -93,15 +102,22 @@ def canonical_text_index(name: str) -> str:
         If no text index has this name.
     """
     model = name.removeprefix(TEXT)
-    if name in (LSA, f"{TEXT}{MINILM}"):
+    if name in (LSA, f"{TEXT}{MINILM}") or (name.startswith(TEXT) and is_endpoint(model)):
         return name
     if not name.startswith(TEXT) or not is_folder(model):
         raise BadInputError(f"no text index is called {name!r}", remedy=f"one of {TEXT_NAMES}")
     return f"{TEXT}{canonical_model_name(model)}"
 
 
-def text_inputs(name: str, snapshot: Snapshot) -> IndexInputs:
+def text_inputs(
+    name: str, snapshot: Snapshot, embedders: Mapping[str, Embedder] = MappingProxyType({})
+) -> IndexInputs:
     """Say what a text index over a snapshot is built from.
+
+    Parameters
+    ----------
+    embedders
+        Models behind the network, by the name that follows ``text:openai:``.
 
     Raises
     ------
@@ -112,7 +128,11 @@ def text_inputs(name: str, snapshot: Snapshot) -> IndexInputs:
     if name == LSA:
         return IndexInputs(name, name, {"input": _INPUT, **LSA_SETTINGS}, snapshot)
     model = name.removeprefix(TEXT)
-    # A folder's place on this machine is no input: its digests are.
+    # A name that the user gave, or a folder's place on this machine, is no input: the model is.
+    if is_endpoint(model):
+        embedder = find_embedder(model, embedders)
+        settings = {"input": _INPUT, **embedder.identity}
+        return IndexInputs(name, f"{TEXT}{OPENAI}", settings, snapshot, embedder)
     family = f"{TEXT}onnx" if is_folder(model) else name
     return IndexInputs(name, family, {"input": _INPUT, **find_model(model).settings()}, snapshot)
 
@@ -132,22 +152,34 @@ def write_text_index(root: Path, store: Store, inputs: IndexInputs, progress: Pr
     if inputs.name == LSA:
         publish_index(root, inputs, lambda folder: _write_lsa(folder, corpus, progress))
         return
-    encoder = load_encoder(find_model(inputs.name.removeprefix(TEXT)))
+    encoder = (
+        load_encoder(find_model(inputs.name.removeprefix(TEXT)))
+        if inputs.embedder is None
+        else EndpointEncoder(inputs.name, inputs.embedder)
+    )
     with VectorJournal(root, inputs.settings, encoder.dimensions) as journal:
+        if isinstance(encoder, EndpointEncoder):
+            confirm_reuse(encoder, root, inputs.settings, journal)
         rows = embed(
             root, inputs.settings, encoder, corpus.texts, journal=journal, progress=progress
         )
-        n_truncated = encoder.n_truncated(corpus.texts.values())
 
         def write(folder: Path) -> dict[str, Any]:
             corpus.write(folder, rows)
+            written: dict[str, Any] = {"dimensions": rows.shape[1]}
+            if isinstance(encoder, EndpointEncoder):
+                save_array(folder / PROBE_FILE, encoder.probe)
+                return written
             versions = {package: version(package) for package in RUNTIME}
-            return {"dimensions": rows.shape[1], "n_truncated": n_truncated, **versions}
+            n_truncated = encoder.n_truncated(corpus.texts.values())
+            return {**written, "n_truncated": n_truncated, **versions}
 
         publish_index(root, inputs, write)
 
 
-def load_text_index(folder: Path, manifest: Mapping[str, Any]) -> TextIndex:
+def load_text_index(
+    folder: Path, manifest: Mapping[str, Any], *, embedder: Embedder | None = None
+) -> TextIndex:
     """Open a verified folder.
 
     Raises
@@ -163,9 +195,14 @@ def load_text_index(folder: Path, manifest: Mapping[str, Any]) -> TextIndex:
         raise ValueError(f"it does not hold {n_units:,} units")
     vectors.check(n_units, manifest["dimensions"])
     values = json.loads((folder / OWNER_VALUES).read_bytes())
-    encoder: Encoder = (
-        load_lsa(folder) if name == LSA else load_encoder(find_model(name.removeprefix(TEXT)))
-    )
+    encoder: Encoder
+    if embedder is not None:
+        probe = np.load(folder / PROBE_FILE, allow_pickle=False)
+        encoder = EndpointEncoder(name, embedder, probe=probe)
+    elif name == LSA:
+        encoder = load_lsa(folder)
+    else:
+        encoder = load_encoder(find_model(name.removeprefix(TEXT)))
     if encoder.dimensions != manifest["dimensions"]:
         raise ValueError(
             f"the vectors have {manifest['dimensions']} dimensions, the model {encoder.dimensions}"
