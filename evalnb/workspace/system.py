@@ -13,7 +13,6 @@ from evalnb.errors import NotFoundError
 from evalnb.files import clear_unfinished
 from evalnb.search.request import Controls, Hints, Scope
 from evalnb.search.system import Capabilities, SearchContext
-from evalnb.workspace.eligibility import resolve_scope
 from evalnb.workspace.encoders import Embedder
 from evalnb.workspace.endpoint import OPENAI
 from evalnb.workspace.index_folders import IndexInputs, manifests
@@ -63,9 +62,9 @@ class Workspace:
     ----------
     rerankers
         Functions that hints may name as rerankers: ``rerank(query, texts)`` returns one number a
+        text. See :class:`~evalnb.workspace.rerank.FunctionReranker`.
     embedders
         Models behind the network, by the name that follows ``text:openai:``.
-        text. See :class:`~evalnb.workspace.rerank.FunctionReranker`.
     """
 
     def __init__(
@@ -76,8 +75,8 @@ class Workspace:
         embedders: Mapping[str, Embedder] | None = None,
     ) -> None:
         self.folder = folder
-        self._embedders = dict(embedders or {})
         self._given_rerankers = dict(rerankers or {})
+        self._embedders = dict(embedders or {})
         self._rerankers: dict[str, Reranker] = {}
         self._indexes: dict[Path, Index] = {}
 
@@ -117,12 +116,12 @@ class Workspace:
             versioned=self._is_versioned(parts),
             pinned=True,
         )
+
     def _is_versioned(self, parts: Parts | None) -> bool:
         """Say whether everything given that a search may call stays the same."""
         built = parts.text_indexes() if parts else ()
         asked = [f for name, f in self._embedders.items() if f"{TEXT}{OPENAI}{name}" in built]
         return all(getattr(f, "version", None) for f in [*self._given_rerankers.values(), *asked])
-
 
     def _identity(self, parts: Parts | None, settings: Settings) -> dict[str, str]:
         from evalnb import __version__
@@ -296,14 +295,14 @@ class Workspace:
         BusyError
             If another process changes the workspace.
         """
-    def _inputs(self, name: str | None, snapshot: Snapshot) -> IndexInputs:
-        return index_inputs(name or self.settings.lexical_index, snapshot, self._embedders)
-
         with self._writing() as store:
             inputs = self._inputs(name, pinned_snapshot(store))
             self._parts(inputs.snapshot, offline=self.settings.offline).admit(inputs)
             self._indexes.pop(inputs.folder(self.folder), None)
             return build_index(self.folder, store, inputs, progress=progress)
+
+    def _inputs(self, name: str | None, snapshot: Snapshot) -> IndexInputs:
+        return index_inputs(name or self.settings.lexical_index, snapshot, self._embedders)
 
     def index_manifest(self, name: str | None = None) -> dict[str, Any]:
         """Return what the manifest of an index over the active snapshot says.
@@ -354,13 +353,13 @@ class Workspace:
             clear_unfinished(self.folder)
             yield store
 
-            embedders=self._embedders,
     def _parts(self, snapshot: Snapshot, *, offline: bool = False) -> Parts:
         return Parts(
             root=self.folder,
             snapshot=snapshot,
             read_index=self._read_index,
             rerankers=self._given_rerankers,
+            embedders=self._embedders,
             loaded=self._rerankers,
             offline=offline,
         )
