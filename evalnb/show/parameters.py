@@ -55,14 +55,13 @@ def check_parameters(
     BadInputError
         For an unknown name or a value that does not fit, naming the parameter.
     """
-    known = ", ".join(declared) or "none"
     checked = {}
     for name, value in given.items():
         if name not in declared or not _NAME.fullmatch(name):
             raise BadInputError(
                 f"the notebook declares no parameter {name!r}",
                 where=where or None,
-                remedy=f"it declares: {known}",
+                remedy=f"it declares: {', '.join(declared) or 'none'}",
             )
         plain = list(value) if isinstance(value, tuple) else value
         adapter: TypeAdapter[Any] = TypeAdapter(declared[name], config=_STRICT)
@@ -113,14 +112,10 @@ def _type(annotation: ast.expr, where: str) -> Any:
         case ast.Name(id=name) | ast.Attribute(attr=name) if name in _PLAIN | _GENERIC:
             return (_PLAIN | _GENERIC)[name]
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            return _union([_type(left, where), _type(right, where)])
+            return _type(left, where) | _type(right, where)
         case ast.Subscript(value=ast.Name(id=name) | ast.Attribute(attr=name), slice=inner):
             return _subscripted(name, inner, where)
-    raise BadInputError(
-        f"the parameters cell declares a type that cannot be checked: {ast.unparse(annotation)}",
-        where=where or None,
-        remedy="use str, int, float, bool, None, list, dict, Literal, and unions of them",
-    )
+    raise _uncheckable(ast.unparse(annotation), where)
 
 
 def _subscripted(name: str, inner: ast.expr, where: str) -> Any:
@@ -129,15 +124,15 @@ def _subscripted(name: str, inner: ast.expr, where: str) -> Any:
         return Literal[tuple(ast.literal_eval(part) for part in parts)]
     types = tuple(_type(part, where) for part in parts)
     if name in {"Union", "Optional"}:
-        return _union([*types, *([type(None)] * (name == "Optional"))])
+        return reduce(or_, [*types, *([type(None)] * (name == "Optional"))])
     if name in _GENERIC:
         return _GENERIC[name][types]
-    raise BadInputError(
-        f"the parameters cell declares a type that cannot be checked: {name}[...]",
+    raise _uncheckable(f"{name}[...]", where)
+
+
+def _uncheckable(written: str, where: str) -> BadInputError:
+    return BadInputError(
+        f"the parameters cell declares a type that cannot be checked: {written}",
         where=where or None,
         remedy="use str, int, float, bool, None, list, dict, Literal, and unions of them",
     )
-
-
-def _union(types: list[Any]) -> Any:
-    return reduce(or_, types)
