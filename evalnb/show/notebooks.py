@@ -134,19 +134,18 @@ def run_notebook(
         status, complaint = _run_child(job, timeout_s)
         partial = _saved(Path(temporary))
         fault = _fault(partial, status, complaint, timeout_s)
+        kept = target if fault is None else folder / "failed" / target.name
         if partial is not None:
-            _forget_places(partial, path, target)
+            # Names stay in the record, not the paths of this machine.
+            _record(partial).update(input_path=path.name, output_path=target.name)
+            text = json.dumps(partial, ensure_ascii=False, indent=1)
+            write_file(kept, f"{text}\n".encode())
         if fault is None:
-            assert partial is not None
-            write_file(target, _written(partial))
             return target
-        evidence = folder / "failed" / target.name
-        if partial is not None:
-            write_file(evidence, _written(partial))
         raise NotebookError(
             f"{path.name} did not finish: {fault}",
-            where=str(evidence) if partial is not None else None,
-            remedy="the notebook as far as it ran is kept there" if partial is not None else None,
+            where=None if partial is None else str(kept),
+            remedy=None if partial is None else "the notebook as far as it ran is kept there",
         )
     finally:
         Path(temporary).unlink(missing_ok=True)
@@ -272,10 +271,9 @@ def _end(child: subprocess.Popen[str], family: dict[int, Any]) -> None:
 
 def _saved(path: Path) -> dict[str, Any] | None:
     """Read what the child saved; None if it did not come so far."""
-    try:
+    with contextlib.suppress(BadInputError):
         return _read(path)
-    except BadInputError:
-        return None
+    return None
 
 
 def _fault(
@@ -283,8 +281,7 @@ def _fault(
 ) -> str | None:
     """Say why a run does not count as finished; None if it does."""
     cells = [] if notebook is None else list(_code_cells(notebook))
-    raised = _raised(cells)
-    if raised:
+    if raised := _raised(cells):
         return raised
     if status is None:
         running = [place for place, cell in cells if _record(cell).get("status") == "running"]
@@ -326,12 +323,3 @@ def _code_cells(notebook: dict[str, Any]) -> Iterable[tuple[str, dict[str, Any]]
     for number, cell in enumerate(code, start=1):
         first = "".join(cell.get("source", "")).strip().partition("\n")[0]
         yield f"code cell {number} ({one_line(first, 60)})", cell
-
-
-def _forget_places(notebook: dict[str, Any], source: Path, target: Path) -> None:
-    """Leave names in a notebook's record, not the paths of this machine."""
-    _record(notebook).update(input_path=source.name, output_path=target.name)
-
-
-def _written(notebook: dict[str, Any]) -> bytes:
-    return (json.dumps(notebook, ensure_ascii=False, indent=1) + "\n").encode()
