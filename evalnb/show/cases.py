@@ -13,7 +13,7 @@ from evalnb.gold.cases import GoldCase
 from evalnb.measures.content import match_content
 from evalnb.measures.judgements import ranking, result_by_label
 from evalnb.measures.scoring import ScoreRow
-from evalnb.search.result import Candidates, Hit, Kind, QueryResult
+from evalnb.search.result import Candidates, Hit, QueryResult
 from evalnb.show.excerpts import EXCERPT_LABELLED, EXCERPT_OTHER, Excerpt, cut_excerpt
 from evalnb.show.expected import describe_expected, document_names, ids_in_words
 from evalnb.show.text import plural
@@ -111,8 +111,6 @@ def view_cases(
 
     Parameters
     ----------
-    report
-        The report.
     baseline
         The variant whose ranks the others are set against; none if empty.
     changes
@@ -132,7 +130,7 @@ def view_cases(
             continue
         results = found[case.case_id]
         base = results.get(baseline)
-        before = _ranks(result_by_label(case, base[0].result)) if base else {}
+        before = _ranks(result_by_label(case, base[0].result)) if base else None
         mine = {variant: labels[variant, case.case_id] for variant in results}
         yield CaseView(
             case=case,
@@ -145,8 +143,7 @@ def view_cases(
                     repetitions,
                     mine[variant],
                     ids_of,
-                    {} if variant == baseline else before,
-                    known_before=bool(base) and variant != baseline,
+                    None if variant == baseline else before,
                 )
                 for variant, repetitions in results.items()
             ),
@@ -163,9 +160,7 @@ def _view_variant(
     repetitions: list[CaseResult],
     labels: Labels,
     ids_of: Mapping[str, set[str]],
-    before: Mapping[str, int],
-    *,
-    known_before: bool,
+    before: Mapping[str, int] | None,
 ) -> VariantView:
     first = repetitions[0]
     result = result_by_label(labels.case, first.result)
@@ -177,7 +172,7 @@ def _view_variant(
         first_ranks=tuple(_first_rank(each, labels) for each in repetitions),
         scores=first.scores,
         hits=tuple(
-            _view_hit(hit, label, labels.case, before, known_before=known_before)
+            _view_hit(hit, label, labels.case, before)
             for hit, label in zip(result.hits, judged, strict=True)
         ),
         lost=_lost(report.candidates(first), first.result, result, labels, ids_of),
@@ -213,20 +208,14 @@ def hit_key(hit: Hit) -> str:
 
 
 def _ranks(result: QueryResult) -> dict[str, int]:
-    ranks: dict[str, int] = {}
-    for hit in result.hits:
-        ranks.setdefault(hit_key(hit), hit.rank)
-    return ranks
+    return {hit_key(hit): hit.rank for hit in reversed(result.hits)}  # the first of several counts
 
 
 def _view_hit(
-    hit: Hit, label: HitLabel, case: GoldCase, before: Mapping[str, int], *, known_before: bool
+    hit: Hit, label: HitLabel, case: GoldCase, before: Mapping[str, int] | None
 ) -> HitView:
     key = hit_key(hit)
-    moved = ""
-    if known_before:
-        was = before.get(key)
-        moved = "new" if was is None else "" if was == hit.rank else f"was {was}"
+    was = hit.rank if before is None else before.get(key)
     url = hit.metadata.get("url")
     spans = _spans(hit, label, case)
     size = EXCERPT_LABELLED if spans or label.relevant or label.forbidden else EXCERPT_OTHER
@@ -239,7 +228,7 @@ def _view_hit(
         url=url if isinstance(url, str) else None,
         score=hit.score,
         channels=tuple((name, at.rank) for name, at in hit.channels.items()),
-        moved=moved,
+        moved="new" if was is None else "" if was == hit.rank else f"was {was}",
         is_code=hit.locator is not None and hit.locator.type == "lines",
         excerpt=cut_excerpt(hit.text, spans, size) if hit.text else None,
     )
@@ -297,7 +286,9 @@ def _lost(
         channel: {key: rank for rank, key in enumerate(listed.ids, start=1)}
         for channel, listed in candidates.items()
     }
-    kind = _candidate_kind(places, returned.hits, labels.kinds)
+    known = set().union(*places.values())
+    shared = (k for k in labels.kinds if any(hit.ids.of(k) in known for hit in returned.hits))
+    kind = next(shared, None)  # of whose ids the candidates are
     if kind is None:
         return ()
     shown = {hit.ids.of(kind) for hit in named.hits}
@@ -312,11 +303,3 @@ def _lost(
             found.append(LostView(key, ranks))
     found.sort(key=lambda lost: min((r for _, r in lost.ranks if r), default=10**9))
     return tuple(found[:LOST_SHOWN])
-
-
-def _candidate_kind(
-    places: Mapping[str, Mapping[str, int]], hits: tuple[Hit, ...], kinds: tuple[Kind, ...]
-) -> Kind | None:
-    """Tell which labelled kind the candidates are: the one whose ids they share with the hits."""
-    known = {key for ranks in places.values() for key in ranks}
-    return next((kind for kind in kinds if any(hit.ids.of(kind) in known for hit in hits)), None)

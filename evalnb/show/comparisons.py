@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,22 +11,23 @@ from evalnb.comparison.traits import measure_traits
 from evalnb.show.charts import Chart, plot_cases, plot_differences
 from evalnb.show.display import ROWS_CHARTED, Display, charts_html, measure_charts
 from evalnb.show.findings import Finding, findings_of
-from evalnb.show.markup import case_anchor, display_css, table_html, text_html
+from evalnb.show.markup import case_anchor, display_css, quiet_html, table_html, text_html
 from evalnb.show.measured import covered, failure_reasons, split_measured
 from evalnb.show.next_step import next_step
 from evalnb.show.numbers import format_difference, format_value
 from evalnb.show.reading import of_first_measure
 from evalnb.show.tables import (
     DIFFERENCES_LEGEND,
-    VERDICT_SIGNS,
     Cell,
     Column,
     Table,
     comparison_table,
     format_table,
     label_measures,
-    row_list,
     row_notes,
+    rows_by_candidate,
+    text_columns,
+    verdict_sign,
     verdict_tone,
 )
 from evalnb.show.text import one_line, plural
@@ -95,7 +96,8 @@ def verdict_words(comparison: ComparisonRecord) -> tuple[list[str], str]:
     cards = "".join(map(_finding_html, shown))
     if rest:
         more = plural(len(rest), "more variant" if shown else "variant")
-        lines.append(f"{more} below: {_tally(rest)}.")
+        counts = Counter(finding.verdict for finding in rest).items()
+        lines.append(f"{more} below: {', '.join(f'{n:,} {verdict}' for verdict, n in counts)}.")
         cards += f'<li class="undecided"><p>{text_html(lines[-1])}</p></li>'
     return lines, f'<p class="step">{text_html(step)}</p><ul class="verdicts">{cards}</ul>'
 
@@ -113,6 +115,9 @@ def differences_text(comparison: ComparisonRecord) -> str:
 def differences_of(comparison: ComparisonRecord) -> Display:
     """Show every difference with its interval, tests, verdict and notes."""
     measured, notes = _noted(comparison)
+    html = measure_charts(measured, plot_differences, "diff")
+    html += table_html(comparison_table(measured))
+    html += quiet_html(DIFFERENCES_LEGEND) if measured["mde"].notna().any() else ""
     items = "".join(f"<li>{text_html(note)}</li>" for note in notes)
     return Display(
         key="differences",
@@ -120,16 +125,9 @@ def differences_of(comparison: ComparisonRecord) -> Display:
         question="How large is each difference to the baseline, and how sure is it?",
         data=comparison.frame,
         text=differences_text(comparison),
-        html=(_measured_html(measured) if len(measured) else f"<p>{NOTHING_COMPARED}</p>")
+        html=(html if len(measured) else f"<p>{NOTHING_COMPARED}</p>")
         + (f"<details><summary>Notes</summary><ul>{items}</ul></details>" if notes else ""),
     )
-
-
-def _measured_html(measured: pd.DataFrame) -> str:
-    charts = measure_charts(measured, plot_differences, "diff")
-    told = measured["mde"].notna().any()
-    legend = f'<p class="quiet">{text_html(DIFFERENCES_LEGEND)}</p>' if told else ""
-    return charts + table_html(comparison_table(measured)) + legend
 
 
 def _noted(comparison: ComparisonRecord) -> tuple[pd.DataFrame, list[str]]:
@@ -167,7 +165,9 @@ def changes_of(
 def _change_charts(
     comparison: ComparisonRecord, changed: pd.DataFrame, queries: Mapping[str, str], measure: str
 ) -> list[Chart]:
-    drawn = changed[changed["candidate"].isin(_most_different(comparison))]
+    first = of_first_measure(comparison.frame, comparison)
+    largest = first.loc[first["diff"].abs().nlargest(ROWS_CHARTED).index, "candidate"]
+    drawn = changed[changed["candidate"].isin(largest)]
     groups = [rows for _, rows in drawn.groupby("candidate", sort=False)]
     if len(groups) > BARS_EACH:
         return [plot_cases(drawn, measure=measure)]
@@ -182,12 +182,6 @@ def changes_text(comparison: ComparisonRecord, queries: Mapping[str, str] | None
     if not table.caption:
         return NO_CHANGE
     return f"{table.caption}\n{format_table(table)}" if table.rows else table.caption
-
-
-def _most_different(comparison: ComparisonRecord) -> list[str]:
-    """Name the candidates that there is room to draw: those with the largest differences."""
-    first = of_first_measure(comparison.frame, comparison)
-    return list(first.loc[first["diff"].abs().nlargest(ROWS_CHARTED).index, "candidate"])
 
 
 def changes_table(
@@ -210,12 +204,8 @@ def changes_table(
     each = max(CASES_EACH, limit // max(len(listed), 1))
     rows = [row for name in names[:FINDINGS_SHOWN] for row in listed.get(name, [])[:each]]
     columns = (
-        Column("candidate", right=False),
-        Column("case", right=False),
-        Column("question", right=False),
-        Column("baseline"),
-        Column("candidate's"),
-        Column("difference"),
+        *text_columns("candidate", "case", "question"),
+        *map(Column, ("baseline", "candidate's", "difference")),
     )
     cells = tuple(
         (
@@ -245,26 +235,20 @@ def changes_table(
 
 def _by_candidate(changed: pd.DataFrame, *, sign: int) -> dict[str, list[Any]]:
     """Return the rows of one direction by candidate, the largest changes first."""
-    found: dict[str, list[Any]] = {}
-    for row in row_list(changed):
-        if sign * measure_traits(row.measure).direction * row.diff > 0:
-            found.setdefault(row.candidate, []).append(row)
-    return {name: sorted(rows, key=lambda row: -abs(row.diff)) for name, rows in found.items()}
-
-
-def _tally(findings: Sequence[Finding]) -> str:
-    counts = Counter(finding.verdict for finding in findings)
-    return ", ".join(f"{n:,} {verdict}" for verdict, n in counts.items())
+    return {
+        name: sorted(kept, key=lambda row: -abs(row.diff))
+        for name, rows in rows_by_candidate(changed).items()
+        if (kept := [r for r in rows if sign * measure_traits(r.measure).direction * r.diff > 0])
+    }
 
 
 def _finding_text(finding: Finding) -> str:
-    sign = VERDICT_SIGNS.get(finding.verdict, "?")
-    return "\n".join([f"{sign} {finding.headline}", *(f"    {s}" for s in finding.sentences)])
+    headline = f"{verdict_sign(finding.verdict)} {finding.headline}"
+    return "\n".join([headline, *(f"    {sentence}" for sentence in finding.sentences)])
 
 
 def _finding_html(finding: Finding) -> str:
-    tone = verdict_tone(finding.verdict)
-    sign = VERDICT_SIGNS.get(finding.verdict, "?")
+    tone, sign = verdict_tone(finding.verdict), verdict_sign(finding.verdict)
     sentences = "".join(f"<p>{text_html(sentence)}</p>" for sentence in finding.sentences)
     headline = f'<span class="{tone}">{sign}</span> {text_html(finding.headline)}'
     return f'<li class="{tone}"><p class="headline">{headline}</p>{sentences}</li>'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evalnb.comparison.advice import Advice
-from evalnb.show.markup import text_html
+from evalnb.show.markup import quiet_html, text_html
 from evalnb.show.text import one_line
 
 LEGEND = "Each question is one paired test of its own at .05; better means the verdict better."
@@ -17,10 +17,9 @@ def decisions_html(advice: Sequence[Advice]) -> str:
     for item in advice:
         head = f"<strong>{text_html(item.question)}</strong> {text_html(item.decision)}"
         command = f"<p><code>{text_html(item.command)}</code></p>" if item.command else ""
-        because = f'<p class="quiet">{text_html(f"{item.code}: {item.evidence}")}</p>'
+        because = quiet_html(f"{item.code}: {item.evidence}")
         items.append(f"<li><p>{head}</p>{because}{command}</li>")
-    legend = f'<p class="quiet">{text_html(LEGEND)}</p>'
-    return f'<ul class="verdicts">{"".join(items)}</ul>{legend}' if items else ""
+    return f'<ul class="verdicts">{"".join(items)}</ul>{quiet_html(LEGEND)}' if items else ""
 
 
 def decisions_text(advice: Sequence[Advice]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evalnb.show.charts import Chart
-from evalnb.show.markup import text_html
+from evalnb.show.markup import quiet_html, text_html
 from evalnb.show.tables import label_measures
 from evalnb.show.text import visible
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ROWS_CHARTED = 30
-CUT_NOTE = f'<p class="quiet">Drawn: the {ROWS_CHARTED} largest; the table has all.</p>'
+CUT_NOTE = quiet_html(f"Drawn: the {ROWS_CHARTED} largest; the table has all.")
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from evalnb.show.cases import SIGNS, CaseView, HitView, VariantView
 from evalnb.show.excerpts import Excerpt
 from evalnb.show.markup import case_anchor, is_web_address, link_html, text_html
 from evalnb.show.numbers import NO_GOLD, NOTHING, format_difference, format_status, format_value
-from evalnb.show.tables import VERDICT_SIGNS, measure_label
+from evalnb.show.tables import measure_label, verdict_sign
 from evalnb.show.text import one_line, plural
 
 SUMMARISED = 8  # variants named one by one in a case's summary line
@@ -28,12 +28,7 @@ LEGEND = (
     "Rank is that of the first relevant hit, a difference is to the baseline. "
     "Marked text is what the gold asks for."
 )
-_CSS = {
-    "relevant": ' class="r"',
-    "forbidden": ' class="f"',
-    "not relevant": "",
-    "unjudged": "",
-}
+_CSS: dict[str, str] = {"relevant": ' class="r"', "forbidden": ' class="f"'}
 
 
 def cases_html(views: Sequence[CaseView], *, compared: Sequence[str], baseline: str = "") -> str:
@@ -41,12 +36,8 @@ def cases_html(views: Sequence[CaseView], *, compared: Sequence[str], baseline: 
     if not views:
         return "<p>No case to show.</p>"
     names = [variant.name for variant in views[0].variants]
-    parts = [
-        _filter_html(names),
-        f'<p class="quiet">{LEGEND}</p>',
-        *(case_html(view, compared=compared, baseline=baseline) for view in views),
-    ]
-    return "\n".join(parts)
+    cases = (case_html(view, compared=compared, baseline=baseline) for view in views)
+    return "\n".join([_filter_html(names), f'<p class="quiet">{LEGEND}</p>', *cases])
 
 
 def _filter_html(names: Sequence[str]) -> str:
@@ -117,9 +108,8 @@ def _rank_html(view: CaseView, variant: VariantView) -> str:
     change = view.changes.get(variant.name)
     if change is not None:
         tone = "better" if change.gain > 0 else "worse"
-        difference = f"{text_html(change.measure)} {format_difference(change.difference)}"
-        moved = f"{VERDICT_SIGNS[tone]} {difference}"
-        text += f' <span class="{tone}">{moved}</span>'
+        moved = f"{text_html(change.measure)} {format_difference(change.difference)}"
+        text += f' <span class="{tone}">{verdict_sign(tone)} {moved}</span>'
     return text
 
 
@@ -216,9 +206,9 @@ def _hit_html(hit: HitView) -> str:
     if hit.moved:
         details.append(hit.moved)
     small = f" <small>{' · '.join(details)}</small>" if details else ""
-    css = ' class="c"' if hit.is_code else ""
+    css, own_css = ' class="c"' if hit.is_code else "", _CSS.get(hit.sign, "")
     text = f"<p{css}>{_excerpt_html(hit.excerpt)}</p>" if hit.excerpt else ""
-    return f"<li{_CSS[hit.sign]}><b>{hit.rank} {SIGNS[hit.sign]}</b> {name}{small}{text}</li>"
+    return f"<li{own_css}><b>{hit.rank} {SIGNS[hit.sign]}</b> {name}{small}{text}</li>"
 
 
 def _excerpt_html(excerpt: Excerpt) -> str:

@@ -56,10 +56,8 @@ def export_html(ipynb: str | Path, html: str | Path) -> Path:
             }
         ),
     )
-    resources = {
-        "language_code": "en",
-        "evalnb": {"head": head_html(title), "foot": foot_html()},
-    }
+    ours = {"head": head_html(title), "foot": foot_html()}
+    resources = {"language_code": "en", "evalnb": ours}
     # The HTML exporter's own last step parses the whole page into a tree and writes it out again,
     # only to add descriptions to images; ours have them, and a page of some MB takes ten seconds.
     page, _ = TemplateExporter.from_notebook_node(exporter, notebook, resources=resources)

@@ -13,7 +13,7 @@ from evalnb.evaluation.report import EvaluationReport
 from evalnb.show.measured import covered
 from evalnb.show.numbers import format_difference, format_value
 from evalnb.show.reading import of_first_measure
-from evalnb.show.tables import row_list, shown_verdict
+from evalnb.show.tables import leaning_words, row_list, rows_by_candidate, shown_verdict
 from evalnb.show.text import one_line, plural
 
 if TYPE_CHECKING:
@@ -27,15 +27,10 @@ _HEADLINES = {
     "undecided": "{candidate} against {baseline}: undecided",
 }
 # Besides the verdicts of the frame: what has none because searches failed, and what never differs.
-_RANK = {
-    "better": 0,
-    "worse": 1,
-    "equivalent": 2,
-    "undecided": 3,
-    "unresolvable": 4,
-    "identical": 5,
-    "no verdict": 6,
-}
+_ORDER = (
+    *("better", "worse", "equivalent", "undecided", "unresolvable"),
+    *("identical", "no verdict"),
+)
 REASONS_SHOWN = 3
 _SEARCH_FAILED = re.compile(r"[A-Z]+(_[A-Z]+)+: ")  # the code of an error, as a runner records it
 
@@ -61,14 +56,11 @@ class Notice:
 def findings_of(comparison: ComparisonRecord) -> tuple[Finding, ...]:
     """Word the verdict on every candidate, the decided ones first."""
     rows = covered(comparison)
-    by_candidate: dict[str, list[Any]] = {}
-    for row in row_list(rows):
-        by_candidate.setdefault(row.candidate, []).append(row)
+    mine = rows_by_candidate(rows)
     found = [
-        _finding(row, by_candidate[row.candidate])
-        for row in row_list(of_first_measure(rows, comparison))
+        _finding(row, mine[row.candidate]) for row in row_list(of_first_measure(rows, comparison))
     ]
-    return tuple(sorted(found, key=lambda finding: _RANK[finding.verdict]))
+    return tuple(sorted(found, key=lambda finding: _ORDER.index(finding.verdict)))
 
 
 def _finding(row: Any, rows: Sequence[Any]) -> Finding:
@@ -88,8 +80,7 @@ def _finding(row: Any, rows: Sequence[Any]) -> Finding:
         mean = f"{row.measure} {format_value(row.mean)}"
         headline = f"{against}: identical on all {plural(row.n, 'case')}{by} ({mean})"
     else:
-        leaning = f", leaning {row.leaning}" if isinstance(row.leaning, str) and row.leaning else ""
-        headline = f"{_HEADLINES[verdict].format(**names)}{leaning} ({means})"
+        headline = f"{_HEADLINES[verdict].format(**names)}{leaning_words(row)} ({means})"
     return Finding(row.candidate, verdict, headline, sentences)
 
 

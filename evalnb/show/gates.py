@@ -52,10 +52,7 @@ def gates_junit(results: Sequence[GateResult]) -> bytes:
 
 def gates_markdown(results: Sequence[GateResult]) -> str:
     """Write a table that a review shows."""
-    rows = [
-        "| | gate | holds | candidate | because |",
-        "|---|---|---|---|---|",
-    ]
+    rows = ["| | gate | holds | candidate | because |", "|---|---|---|---|---|"]
     for result in results:
         cells = (result.gate, result.scope, result.candidate, result.detail)
         shown = " | ".join(_cell(text) for text in cells)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from evalnb.evaluation.history import FLIP, CaseChange, Changes, PastRun, Trend
 from evalnb.show.numbers import NOTHING, format_value
-from evalnb.show.tables import NAME_WIDTH, Cell, Column, Table, format_table
+from evalnb.show.tables import NAME_WIDTH, Cell, Column, Table, format_table, text_columns
 from evalnb.show.text import one_line, plural
 
 SHOWN = 20  # rows of a list; the JSON document has all of them
@@ -47,7 +47,7 @@ def _changes(changed: Changes) -> Iterator[str]:
             (Cell(one_line(c.what, 80)), Cell(_short(c.before)), Cell("->"), Cell(_short(c.after)))
             for c in changed.settings
         )
-        columns = tuple(Column(h, right=False) for h in ("what", "before", "", "after"))
+        columns = text_columns("what", "before", "", "after")
         yield format_table(Table(columns, rows), indent="  ")
     else:
         yield "Nothing was set otherwise."
@@ -55,13 +55,9 @@ def _changes(changed: Changes) -> Iterator[str]:
 
 def _cases(changed: Sequence[CaseChange]) -> Iterator[str]:
     columns = (
-        Column("", right=False),
-        Column("measure", right=False),
-        Column("variant", right=False),
-        Column("case", right=False),
-        Column("before"),
-        Column("after"),
-        Column("query", right=False),
+        *text_columns("", "measure", "variant", "case"),
+        *map(Column, ("before", "after")),
+        *text_columns("query"),
     )
     rows = tuple(
         (
@@ -87,8 +83,7 @@ def _short(value: str | None) -> str:
 def _trend_table(trend: Sequence[Trend]) -> Table:
     n_runs = len(trend[0].means) if trend else 0
     columns = (
-        Column("measure", right=False),
-        Column("variant", right=False),
+        *text_columns("measure", "variant"),
         *(Column("last" if at == n_runs else f"-{n_runs - at}") for at in range(1, n_runs + 1)),
         Column("n"),
     )

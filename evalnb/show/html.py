@@ -99,8 +99,6 @@ def write_report_html(report: EvaluationReport, path: Path, *, baseline: str | N
 
     Parameters
     ----------
-    report
-        The report.
     path
         The file; it appears whole or not at all.
     baseline
@@ -175,7 +173,9 @@ class _Reaching(HTMLParser):
         for name, value in values.items():
             if name in _LOADING and not (name == "src" and value.startswith("data:image/")):
                 self.found.append(f"<{tag} {name}={value[:80]!r}>")
-            elif name == "href" and not (value.startswith("#") or self._is_link(tag, value)):
+            elif name == "href" and not (
+                value.startswith("#") or (tag == "a" and is_web_address(value))
+            ):
                 self.found.append(f"<{tag} href={value[:80]!r}>")
             elif name == "style":
                 self.check_style(value)
@@ -201,7 +201,3 @@ class _Reaching(HTMLParser):
         """Look for what a stylesheet would load."""
         if match := _STYLE_LOADS.search(text):
             self.found.append(f"style: {text[match.start() : match.start() + 80]!r}")
-
-    @staticmethod
-    def _is_link(tag: str, value: str) -> bool:
-        return tag == "a" and is_web_address(value)

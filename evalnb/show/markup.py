@@ -20,6 +20,11 @@ def text_html(text: object) -> str:
     return html.escape(visible(str(text)))
 
 
+def quiet_html(text: str) -> str:
+    """Write a note in small print."""
+    return f'<p class="quiet">{text_html(text)}</p>'
+
+
 @lru_cache
 def static_text(name: str) -> str:
     """Read a file that travels with this package."""
@@ -92,10 +97,3 @@ def _cell_html(cell: Cell, column: Column) -> str:
     if cell.href:
         text = f'<a href="{html.escape(cell.href)}">{text}</a>'
     return f'<td class="{css}">{text}</td>' if css else f"<td>{text}</td>"
-
-
-def list_html(items: list[str], css: str) -> str:
-    """Write a list of items that are HTML already; an empty list is nothing."""
-    if not items:
-        return ""
-    return f'<ul class="{css}">' + "".join(f"<li>{item}</li>" for item in items) + "</ul>"

@@ -12,6 +12,7 @@ from evalnb.show.numbers import (
     format_count,
     format_ms,
     format_percent,
+    format_value,
 )
 from evalnb.show.tables import NAME_WIDTH, Cell, Column, Table, label_measures, row_list
 from evalnb.show.text import one_line
@@ -119,6 +120,27 @@ def _amount(mean: float, n: int, n_searches: int) -> str:
         return NOTHING
     written = f"{mean:,.0f}" if mean >= 100 else f"{mean:.3g}"
     return f"{written} (n {n:,})" if n < n_searches else written
+
+
+def slices_table(frame: pd.DataFrame) -> Table:
+    """Tabulate the means of one measure, one slice a row."""
+    variants = list(dict.fromkeys(frame["variant"]))
+    measure = label_measures(frame)[0] if len(frame) else ""
+    columns = (
+        Column("slice", right=False),
+        *(Column(one_line(name, 30)) for name in variants),
+        Column("n"),
+    )
+    rows = []
+    for name, part in frame.groupby("slice", sort=False):
+        by_variant = {row.variant: row for row in row_list(part)}
+        cells = [
+            Cell(format_value(by_variant[v].mean) if v in by_variant else "-") for v in variants
+        ]
+        counts = sorted({row.n for row in by_variant.values()})
+        n = " to ".join(f"{count:,}" for count in dict.fromkeys([counts[0], counts[-1]]))
+        rows.append((Cell(one_line(str(name), 60)), *cells, Cell(n)))
+    return Table(columns, tuple(rows), f"Mean {measure}")
 
 
 def _failed_searches(frame: pd.DataFrame) -> dict[str, int]:

@@ -9,7 +9,7 @@ from evalnb.comparison.traits import measure_traits
 from evalnb.show.measured import covered
 from evalnb.show.numbers import format_count, format_difference, present
 from evalnb.show.reading import of_first_measure
-from evalnb.show.tables import row_list, shown_verdict
+from evalnb.show.tables import row_list, rows_by_candidate, shown_verdict
 from evalnb.show.text import one_line, plural
 
 if TYPE_CHECKING:
@@ -28,9 +28,7 @@ def next_step(comparison: ComparisonRecord) -> str:
     rows = row_list(of_first_measure(table, comparison))
     if not rows:
         return ""
-    by_candidate: dict[str, list[Any]] = {row.candidate: [] for row in rows}
-    for row in row_list(table):
-        by_candidate.setdefault(row.candidate, []).append(row)
+    by_candidate = rows_by_candidate(table)
     baseline = _name(comparison.baseline)
     failing = max(row.n_baseline_unavailable for row in rows)
     if failing:

@@ -7,7 +7,7 @@ after the other that a notebook shows cell by cell.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -33,9 +33,8 @@ from evalnb.show.display import (
 )
 from evalnb.show.drilldown import case_states, cases_html, cases_text
 from evalnb.show.findings import notices_of
-from evalnb.show.markup import case_anchor, display_css, table_html, text_html
-from evalnb.show.measured import COSTS_LEGEND, costs_table, recorded_costs
-from evalnb.show.numbers import format_value
+from evalnb.show.markup import case_anchor, display_css, quiet_html, table_html, text_html
+from evalnb.show.measured import COSTS_LEGEND, costs_table, recorded_costs, slices_table
 from evalnb.show.reading import Reading, read_report, reading_of
 from evalnb.show.tables import (
     MEANS_LEGEND,
@@ -43,14 +42,13 @@ from evalnb.show.tables import (
     Column,
     Table,
     format_table,
-    label_measures,
     means_table,
-    row_list,
+    text_columns,
 )
 from evalnb.show.text import one_line, plural
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 __all__ = [
     "all_sections",
@@ -183,8 +181,8 @@ def means(reading: Reading) -> Display:
         table = table_html(means_table(others, baseline=reading.baseline))
         html += f"<details><summary>Also reported</summary>{table}</details>"
     if len(measured):
-        html += f'<p class="quiet">{text_html(MEANS_LEGEND)}</p>'
-    html += "".join(f'<p class="quiet">{text_html(line)}</p>' for line in silent)
+        html += quiet_html(MEANS_LEGEND)
+    html += "".join(map(quiet_html, silent))
     table = format_table(means_table(measured, baseline=reading.baseline)) if len(measured) else ""
     return Display(
         key="means",
@@ -220,25 +218,22 @@ def changes(reading: Reading) -> Display:
 def _misses(reading: Reading) -> Display:
     import pandas as pd
 
-    missed = [view for view in reading.views if "miss" in set(case_states(view))]
-    columns = (Column("case", right=False), Column("question", right=False))
+    missed = [
+        (view.case.case_id, view.case.request.query)
+        for view in reading.views
+        if "miss" in set(case_states(view))
+    ]
     rows = tuple(
-        (
-            Cell(one_line(view.case.case_id, 64), href=f"#{case_anchor(view.case.case_id)}"),
-            Cell(one_line(view.case.request.query, 120)),
-        )
-        for view in missed[:CASES_LISTED]
+        (Cell(one_line(case_id, 64), href=f"#{case_anchor(case_id)}"), Cell(one_line(query, 120)))
+        for case_id, query in missed[:CASES_LISTED]
     )
     found = f"{len(missed):,} of {plural(len(reading.views), 'question')} found nothing relevant."
-    table = Table(columns, rows, "Missed")
+    table = Table(text_columns("case", "question"), rows, "Missed")
     return Display(
         key="missed",
         title="What was missed",
         question="Which questions found nothing relevant?",
-        data=pd.DataFrame(
-            [(view.case.case_id, view.case.request.query) for view in missed],
-            columns=["case_id", "query"],
-        ),
+        data=pd.DataFrame(missed, columns=["case_id", "query"]),
         text="\n".join([found, *([format_table(table)] if rows else [])]),
         html=f"<p>{found}</p>" + (table_html(table) if rows else ""),
     )
@@ -273,7 +268,7 @@ def slices(reading: Reading) -> Display:
     """Show the first measure by intent, language and tag; slices carry no verdict."""
     frame = aggregates_frame(reading.report)
     frame = frame[(frame["slice"] != "all") & frame["measure"].isin(reading.measures[:1])]
-    table = _slices_table(frame)
+    table = slices_table(frame)
     return Display(
         key="slices",
         title="Slices",
@@ -282,26 +277,6 @@ def slices(reading: Reading) -> Display:
         text=format_table(table) if table.rows else _NO_SLICES,
         html=table_html(table) if table.rows else f"<p>{_NO_SLICES}</p>",
     )
-
-
-def _slices_table(frame: pd.DataFrame) -> Table:
-    variants = list(dict.fromkeys(frame["variant"]))
-    measure = label_measures(frame)[0] if len(frame) else ""
-    columns = (
-        Column("slice", right=False),
-        *(Column(one_line(name, 30)) for name in variants),
-        Column("n"),
-    )
-    rows = []
-    for name, part in frame.groupby("slice", sort=False):
-        by_variant = {row.variant: row for row in row_list(part)}
-        cells = [
-            Cell(format_value(by_variant[v].mean) if v in by_variant else "-") for v in variants
-        ]
-        counts = sorted({row.n for row in by_variant.values()})
-        n = " to ".join(f"{count:,}" for count in dict.fromkeys([counts[0], counts[-1]]))
-        rows.append((Cell(one_line(str(name), 60)), *cells, Cell(n)))
-    return Table(columns, tuple(rows), f"Mean {measure}")
 
 
 def latency(reading: Reading) -> Display:
@@ -313,14 +288,13 @@ def latency(reading: Reading) -> Display:
     drawn = times[times["variant"].isin(slowest) & ~times["warm_up"]]
     charts = [plot_latency(drawn)] if len(charted) else []
     note = CUT_NOTE if len(charted) > ROWS_CHARTED else ""
-    legend = f'<p class="quiet">{text_html(COSTS_LEGEND)}</p>'
     return Display(
         key="latency",
         title="Time and usage",
         question="What does each variant cost per search?",
         data=costs,
         text=f"{format_table(table)}\n{COSTS_LEGEND}" if table.rows else _NO_USAGE,
-        html=charts_html(charts) + note + table_html(table) + legend
+        html=charts_html(charts) + note + table_html(table) + quiet_html(COSTS_LEGEND)
         if table.rows
         else f"<p>{_NO_USAGE}</p>",
     )
@@ -373,10 +347,10 @@ def _provenance(report: EvaluationReport) -> Iterator[tuple[str, str]]:
     for name, cut in sorted(report.cuts.items()):
         if cut is None:
             continue
-        indexes = "; ".join(f"{key} {digest}" for key, digest in sorted(cut.indexes.items()))
-        yield f"system {name}", f"snapshot {cut.snapshot_id}" + (f"; {indexes}" if indexes else "")
+        parts = [f"snapshot {cut.snapshot_id}", *_pairs(cut.indexes)]
+        yield f"system {name}", "; ".join(parts)
     for variant in report.variants:
-        identity = ", ".join(f"{key} {value}" for key, value in sorted(variant.identity.items()))
+        identity = ", ".join(_pairs(variant.identity))
         parts = [f"system {variant.system}", f"config {variant.config_id}"]
         changed = json.dumps(variant.overrides, sort_keys=True, ensure_ascii=False)
         parts += [f"overrides {changed}"] if variant.overrides else []
@@ -384,13 +358,9 @@ def _provenance(report: EvaluationReport) -> Iterator[tuple[str, str]]:
     yield "measures", ", ".join(report.measures)
     offline = ", offline" if request.offline else ""
     yield "request", f"seed {request.seed}, {plural(request.repetitions, 'repetition')}{offline}"
-    yield (
-        "versions",
-        ", ".join(f"{name} {value}" for name, value in sorted(report.versions.items())),
-    )
-    hardware = ", ".join(f"{name} {value}" for name, value in sorted(observed.hardware.items()))
+    yield "versions", ", ".join(_pairs(report.versions))
     for name, value in (
-        ("hardware", hardware),
+        ("hardware", ", ".join(_pairs(observed.hardware))),
         ("started", observed.started_at),
         ("took", f"{observed.duration_s:,.1f} s" if observed.duration_s else ""),
         ("revision", observed.git_revision),
@@ -398,6 +368,10 @@ def _provenance(report: EvaluationReport) -> Iterator[tuple[str, str]]:
     ):
         if value:
             yield name, value
+
+
+def _pairs(named: Mapping[str, object]) -> list[str]:
+    return [f"{name} {value}" for name, value in sorted(named.items())]
 
 
 def report_html(report: EvaluationReport) -> str:

@@ -33,18 +33,10 @@ if TYPE_CHECKING:
     from evalnb.evaluation.report import CaseResult, EvaluationReport
 
 Tone = Literal["", "better", "worse", "equivalent", "undecided", "muted"]
+_TONES: dict[str, Tone] = {"better": "better", "worse": "worse", "equivalent": "equivalent"}
 NAME_WIDTH = 40  # a longer name is cut for display; the frame has all of it
 
-# A sign beside every colour: a verdict must survive a black-and-white print.
-VERDICT_SIGNS = {
-    "better": "▲",
-    "worse": "▼",
-    "equivalent": "=",
-    "unresolvable": "?",
-    "undecided": "?",
-    "identical": "=",
-    "no verdict": "!",
-}
+_SIGNS = {"better": "▲", "worse": "▼", "equivalent": "=", "identical": "=", "no verdict": "!"}
 MEANS_LEGEND = (
     "N/A: cases without gold for the measure. n/a: cases whose search failed or was not possible. "
     "Neither is in the mean."
@@ -91,6 +83,11 @@ class Table:
         ]
 
 
+def text_columns(*headers: str) -> tuple[Column, ...]:
+    """Head columns of text, which stands left."""
+    return tuple(Column(header, right=False) for header in headers)
+
+
 def format_table(table: Table, *, indent: str = "") -> str:
     """Align a table as plain text; columns that are empty in every row are left out."""
     kept = table.kept()
@@ -125,6 +122,14 @@ def row_list(frame: pd.DataFrame) -> list[Any]:
     return list(frame.itertuples())
 
 
+def rows_by_candidate(rows: pd.DataFrame) -> dict[str, list[Any]]:
+    """Return a frame's rows as named tuples, by candidate."""
+    found: dict[str, list[Any]] = {}
+    for row in row_list(rows):
+        found.setdefault(row.candidate, []).append(row)
+    return found
+
+
 def label_measures(frame: pd.DataFrame, *, always_kind: bool = False) -> list[str]:
     """Label each row's measure; the kind is named where a measure has several, or always."""
     kinds = frame.groupby("measure", sort=False)["kind"].nunique()
@@ -141,8 +146,7 @@ def means_table(aggregates: pd.DataFrame, *, baseline: str = "") -> Table:
     Success rate and the mean with failures as 0 stand in every row where a search failed.
     """
     columns = (
-        Column("measure", right=False),
-        Column("variant", right=False),
+        *text_columns("measure", "variant"),
         Column("mean"),
         Column("95 % interval", title="of the mean, over families of cases"),
         Column("n", title="cases in the mean"),
@@ -191,11 +195,8 @@ def _optional(value: object) -> str:
 def comparison_table(comparison: pd.DataFrame) -> Table:
     """Tabulate differences to the baseline, each with its interval, tests and verdict."""
     columns = (
-        Column("measure", right=False),
-        Column("candidate", right=False),
-        Column("mean"),
-        Column("baseline"),
-        Column("difference"),
+        *text_columns("measure", "candidate"),
+        *map(Column, ("mean", "baseline", "difference")),
         Column("95 % interval", title="of the difference"),
         Column("p", title="sign-flip test over families"),
         Column("p adj.", title="adjusted for all the hypotheses of this table"),
@@ -208,8 +209,7 @@ def comparison_table(comparison: pd.DataFrame) -> Table:
     rows = []
     for label, row in zip(label_measures(comparison), row_list(comparison), strict=True):
         verdict = shown_verdict(row)
-        told = isinstance(row.leaning, str) and row.leaning and verdict == row.verdict
-        leaning = f", leaning {row.leaning}" if told else ""
+        leaning = leaning_words(row) if verdict == row.verdict else ""
         cells = (
             Cell(label),
             Cell(one_line(str(row.candidate), NAME_WIDTH)),
@@ -221,7 +221,7 @@ def comparison_table(comparison: pd.DataFrame) -> Table:
             Cell(format_p(row.p_adjusted)),
             Cell(f"{row.wins:.0f}/{row.ties:.0f}/{row.losses:.0f}" if row.n else NOTHING),
             Cell(format_count(row.n)),
-            Cell(f"{VERDICT_SIGNS.get(verdict, '?')} {verdict}{leaning}", verdict_tone(verdict)),
+            Cell(f"{verdict_sign(verdict)} {verdict}{leaning}", verdict_tone(verdict)),
             Cell(_optional(row.mde)),
             Cell(format_count(row.n_needed)),
         )
@@ -255,8 +255,17 @@ def row_notes(comparison: pd.DataFrame) -> list[str]:
 
 def verdict_tone(verdict: str) -> Tone:
     """Return the colour of a verdict; what is not resolved is grey."""
-    tones: dict[str, Tone] = {"better": "better", "worse": "worse", "equivalent": "equivalent"}
-    return tones.get(verdict, "undecided")
+    return _TONES.get(verdict, "undecided")
+
+
+def verdict_sign(verdict: str) -> str:
+    """Return the sign that stands beside the colour: it survives a black-and-white print."""
+    return _SIGNS.get(verdict, "?")
+
+
+def leaning_words(row: Any) -> str:
+    """Say to which side an undecided row leans, if to any."""
+    return f", leaning {row.leaning}" if isinstance(row.leaning, str) and row.leaning else ""
 
 
 def report_text(report: EvaluationReport) -> str:
@@ -281,8 +290,6 @@ def comparison_text(comparison: ComparisonRecord, queries: Mapping[str, str] | N
 
     Parameters
     ----------
-    comparison
-        The comparison.
     queries
         case_id -> question, where the questions are known.
     """
@@ -319,13 +326,8 @@ def eval_retrieval_text(report: EvaluationReport) -> str:
     lines.append(pad("mode", width) + "".join(f"{head:>8}" for head in heads) + "  evaluated")
     for name in names:
         found = [ranks.get((name, case.case_id), "n/a") for case in report.cases]
-        lines.append(
-            pad(one_line(name), width) + _leg_means([r for r in found if r not in _UNSCORED])
-        )
+        lines.append(pad(one_line(name), width) + _leg_means(found))
     return "\n".join(lines)
-
-
-_UNSCORED = ("n/a", "N/A")
 
 
 def _rank_text(result: CaseResult) -> str:
@@ -346,12 +348,13 @@ def _leg_line(number: str, query: str, cells: Sequence[str], widths: Sequence[in
 
 
 def _leg_means(ranks: Sequence[str]) -> str:
-    if not ranks:
-        return "".join(f"{'n/a':>8}" for _ in range(4)) + f"{0:>11}"
-    reciprocals = [0.0 if rank == "miss" else 1 / int(rank) for rank in ranks]
-    hits = [sum(r >= 1 / k for r in reciprocals) / len(ranks) for k in (1, 3, 5)]
-    mean = sum(reciprocals) / len(ranks)
-    return "".join(f"{hit:>8.2f}" for hit in hits) + f"{mean:>8.3f}{len(ranks):>11}"
+    scored = [rank for rank in ranks if rank not in {"n/a", "N/A"}]
+    if not scored:
+        return 4 * f"{'n/a':>8}" + f"{0:>11}"
+    reciprocals = [0.0 if rank == "miss" else 1 / int(rank) for rank in scored]
+    hits = [sum(r >= 1 / k for r in reciprocals) / len(scored) for k in (1, 3, 5)]
+    mean = sum(reciprocals) / len(scored)
+    return "".join(f"{hit:>8.2f}" for hit in hits) + f"{mean:>8.3f}{len(scored):>11}"
 
 
 def write_csv(frame: pd.DataFrame, path: Path) -> Path:

@@ -29,7 +29,7 @@ from evalnb.show.numbers import (
     format_mean,
     present,
 )
-from evalnb.show.tables import VERDICT_SIGNS, label_measures, row_list, shown_verdict
+from evalnb.show.tables import label_measures, row_list, shown_verdict, verdict_sign
 from evalnb.show.text import one_line
 
 if TYPE_CHECKING:
@@ -58,12 +58,8 @@ def plot_means(aggregates: pd.DataFrame, *, baseline: str = "") -> Chart:
             is_baseline = row.variant == baseline
             colour = INK if is_baseline else OKABE_ITO[0]
             mean = format_mean(row.mean, row.n, row.n_undefined, row.n_unavailable)
-            _label_row(
-                ax,
-                y,
-                short_name(row.variant) + (" (baseline)" if is_baseline else ""),
-                f"{mean} · n {format_count(row.n)}",
-            )
+            name = short_name(row.variant) + (" (baseline)" if is_baseline else "")
+            _label_row(ax, y, name, f"{mean} · n {format_count(row.n)}")
             _draw_interval(ax, y, row.ci_low, row.ci_high, colour)
             if row.n and present(row.mean) is not None:
                 ax.plot([row.mean], [y], "D" if is_baseline else "o", color=colour, ms=6)
@@ -91,19 +87,13 @@ def plot_differences(comparison: pd.DataFrame) -> Chart:
         for y, row in enumerate(row_list(rows)):
             verdict = shown_verdict(row)
             colour = VERDICT_COLOURS.get(verdict, PALE)
-            text = f"{VERDICT_SIGNS.get(verdict, '?')} {verdict} {format_difference(row.diff)}"
+            text = f"{verdict_sign(verdict)} {verdict} {format_difference(row.diff)}"
             _label_row(ax, y, short_name(row.candidate), text, colour=colour)
             _draw_interval(ax, y, row.ci_low, row.ci_high, colour)
             if present(row.diff) is not None:
-                hollow = verdict not in VERDICT_MARKS
-                ax.plot(
-                    [row.diff],
-                    [y],
-                    VERDICT_MARKS.get(verdict, "o"),
-                    color=colour,
-                    mfc="white" if hollow else colour,
-                    ms=7,
-                )
+                fill = colour if verdict in VERDICT_MARKS else "white"
+                mark = VERDICT_MARKS.get(verdict, "o")
+                ax.plot([row.diff], [y], mark, color=colour, mfc=fill, ms=7)
         _draw_upright(ax, 0.0, len(rows), INK)
         _finish_rows(ax, len(rows), f"difference in {label}")
         pad_limits(ax, [0.0, *rows["diff"], *rows["ci_low"], *rows["ci_high"]])
