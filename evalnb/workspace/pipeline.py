@@ -83,7 +83,8 @@ def run_search(pinned: Pinned, request: QueryRequest, controls: Controls) -> Que
     check_controls(controls, pinned.parts)
     eligible = eligibility(pinned.store, pinned.snapshot, pinned.scope, request, controls)
     candidates = _candidates(pinned.parts, request, controls, eligible)
-    fused = _fused(candidates, controls.hints)
+    several = len(candidates) > 1  # a single list keeps its own scores
+    fused = fuse(candidates, controls.hints) if several else next(iter(candidates.values()))
     reranked = _reranked(pinned, request.query, fused, controls) if controls.rerank else None
     exact = (
         exact_units(pinned.store, pinned.snapshot, request.exact_identifiers, eligible)
@@ -122,11 +123,6 @@ def _candidates(
         "text": lambda: parts.text(hints).top(query, eligible, pool),
     }
     return {channel: ways[channel]() for channel in dict.fromkeys(controls.channels)}
-
-
-def _fused(candidates: Mapping[str, Candidates], hints: Hints) -> Candidates:
-    """Merge the channels' lists into one, best first; a single one keeps its own scores."""
-    return fuse(candidates, hints) if len(candidates) > 1 else next(iter(candidates.values()))
 
 
 def _reranked(pinned: Pinned, query: str, fused: Candidates, controls: Controls) -> Candidates:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from pathlib import Path
+from collections.abc import Collection, Iterator
 
 from evalnb.errors import NotFoundError
 from evalnb.search.metering import metered
-from evalnb.search.request import Controls, Overrides, QueryRequest, resolve_controls
+from evalnb.search.request import Controls, Overrides, QueryRequest, Scope, resolve_controls
 from evalnb.search.result import QueryResult
-from evalnb.search.system import Binding, Cut, Extraction, SearchContext, Unit
+from evalnb.search.system import Binding, Cut, Extraction, Unit
 from evalnb.workspace import locate
 from evalnb.workspace.eligibility import visible
 from evalnb.workspace.index_folders import built_indexes
 from evalnb.workspace.parts import Parts
 from evalnb.workspace.pipeline import Pinned, run_search
 from evalnb.workspace.settings import Settings
-from evalnb.workspace.snapshot import Snapshot, pinned_snapshot
 from evalnb.workspace.store import Store
-
-PartsOf = Callable[[Snapshot], Parts]
 
 
 class WorkspaceSession:
@@ -28,24 +24,16 @@ class WorkspaceSession:
     It keeps the snapshot that it was opened on, whatever is ingested meanwhile.
     """
 
-    def __init__(
-        self, folder: Path, context: SearchContext, *, parts_of: PartsOf, settings: Settings
-    ) -> None:
-        self._folder = folder
+    def __init__(self, parts: Parts, scope: Scope, settings: Settings) -> None:
+        self._folder = parts.root
         self._language = settings.language
-        self._store = Store(folder)
-        try:
-            with self._store.explained():
-                self.snapshot = pinned_snapshot(self._store, context.snapshot_id)
-        except BaseException:
-            self._store.close()
-            raise
-        self._visible = visible(context.scope)
-        parts = parts_of(self.snapshot)
+        self.snapshot = parts.snapshot
+        self._visible = visible(scope)
         self._configuration = parts.configured(settings.configuration)
         # What was admitted before the session was opened; a later one is another evaluation's.
         self._rerankers = parts.reranker_identities()
-        self._pinned = Pinned(self._store, self.snapshot, context.scope, parts)
+        self._store = Store(parts.root)
+        self._pinned = Pinned(self._store, parts.snapshot, scope, parts)
 
     def search(self, request: QueryRequest, controls: Controls) -> QueryResult:
         """Run one search.

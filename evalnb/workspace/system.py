@@ -13,6 +13,7 @@ from evalnb.errors import NotFoundError
 from evalnb.files import clear_unfinished
 from evalnb.search.request import Controls, Hints, Scope
 from evalnb.search.system import Capabilities, SearchContext
+from evalnb.workspace.eligibility import resolve_scope
 from evalnb.workspace.encoders import Embedder
 from evalnb.workspace.endpoint import OPENAI
 from evalnb.workspace.index_folders import IndexInputs, manifests
@@ -24,7 +25,6 @@ from evalnb.workspace.models import installed_versions
 from evalnb.workspace.parts import Parts
 from evalnb.workspace.pipeline import CHANNELS, check_controls
 from evalnb.workspace.rerank import DEFAULT_RERANKER, Reranker, RerankFunction, reranker_identity
-from evalnb.workspace.scope import resolve_scope
 from evalnb.workspace.session import WorkspaceSession
 from evalnb.workspace.settings import Settings, changed_settings, load_settings, save_settings
 from evalnb.workspace.snapshot import (
@@ -164,14 +164,9 @@ class Workspace:
         NotFoundError
             If there is no such snapshot.
         """
-        settings = self.settings
-        offline = context.offline or settings.offline
-        return WorkspaceSession(
-            self.folder,
-            context,
-            parts_of=lambda snapshot: self._parts(snapshot, offline=offline),
-            settings=settings,
-        )
+        settings, snapshot = self.settings, self.snapshot(context.snapshot_id)
+        parts = self._parts(snapshot, offline=context.offline or settings.offline)
+        return WorkspaceSession(parts, context.scope, settings)
 
     def snapshot(self, snapshot_id: str | None = None) -> Snapshot:
         """Return one snapshot, or the active one."""
