@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -87,20 +88,21 @@ def _heading(notebook: Any) -> str | None:
 
 def _merged(outputs: list[Any]) -> list[Any]:
     """Join neighbouring pieces of one stream; a busy cell leaves thousands."""
-    merged: list[Any] = []
-    for output in outputs:
-        last = merged[-1] if merged else None
-        stream = output.get("name") if output.output_type == "stream" else None
-        if stream and last is not None and last.get("name") == stream:
-            last["pieces"].append(output.text)
-            continue
-        if stream:
-            output["pieces"] = [output.text]
+    merged = []
+    for stream, pieces in groupby(outputs, _stream):
+        output, *more = pieces
+        if isinstance(stream, str):
+            text = "".join(piece.text for piece in (output, *more))
+            output.text = shorten_output(overwritten(text))
+            if not output.text.strip():
+                continue
         merged.append(output)
-    for output in merged:
-        if output.output_type == "stream":
-            output.text = shorten_output(overwritten("".join(output.pop("pieces"))))
-    return [output for output in merged if output.output_type != "stream" or output.text.strip()]
+    return merged
+
+
+def _stream(output: Any) -> str | int:
+    """Name the stream that an output is a piece of; any other output stands for itself."""
+    return str(output.name) if output.output_type == "stream" else id(output)
 
 
 def _plain(output: Any) -> Any:
