@@ -127,11 +127,10 @@ def load_settings(folder: Path) -> Settings:
     """
     path = folder / FILE_NAME
     try:
-        return Settings.model_validate_json(path.read_bytes())
+        document = path.read_bytes()
     except FileNotFoundError:
         return Settings()
-    except ValidationError as error:
-        raise _refusal(error, where=str(path)) from error
+    return _validated(document, where=str(path))
 
 
 def save_settings(settings: Settings, folder: Path) -> None:
@@ -160,25 +159,22 @@ def changed_settings(settings: Settings, changes: dict[str, Any]) -> Settings:
             place.pop(last, None)
         else:
             place[last] = _whole(key, value)
-    try:
-        return Settings.model_validate_json(json.dumps(document))
-    except ValidationError as error:
-        raise _refusal(error) from error
+    return _validated(json.dumps(document))
 
 
 def _whole(key: str, value: Any) -> Any:
     """Write out the place of a model's folder: what is kept holds in every working directory."""
-    if key == "hints.text_index" and isinstance(value, str):
-        return canonical_text_index(value)
-    if key == "hints.reranker" and isinstance(value, str):
-        return canonical_reranker(value)
-    return value
+    wholes = {"hints.text_index": canonical_text_index, "hints.reranker": canonical_reranker}
+    return wholes[key](value) if key in wholes and isinstance(value, str) else value
 
 
-def _refusal(error: ValidationError, *, where: str | None = None) -> BadInputError:
-    known = [name for name in Settings.model_fields if name != "format"]
-    return BadInputError(
-        describe_validation_error(error, known=known),
-        where=where,
-        remedy=f"settings: {', '.join(known)}; hints.NAME sets one hint",
-    )
+def _validated(document: bytes | str, *, where: str | None = None) -> Settings:
+    try:
+        return Settings.model_validate_json(document)
+    except ValidationError as error:
+        known = [name for name in Settings.model_fields if name != "format"]
+        raise BadInputError(
+            describe_validation_error(error, known=known),
+            where=where,
+            remedy=f"settings: {', '.join(known)}; hints.NAME sets one hint",
+        ) from error
