@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -321,7 +322,10 @@ def open_workspace(
     rerankers: Mapping[str, RerankFunction] | None = None,
     encoders: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Workspace:
-    """Open a workspace with the endpoints that its settings name as rerankers and encoders."""
+    """Open a workspace with the endpoints that its settings name as rerankers and encoders.
+
+    An encoder is found by its model as well, if no other one has the same.
+    """
     from evalnb.systems.providers import Embeddings, Endpoint, ListwiseReranker
     from evalnb.workspace.settings import FILE_NAME
     from evalnb.workspace.system import Workspace, open_workspace
@@ -337,7 +341,13 @@ def open_workspace(
         for of, named in tables
         for name, table in named.items()
     }
-    return Workspace(directory, rerankers=listwise | dict(rerankers or {}), embedders=embedders)
+    models = Counter(found.name for found in embedders.values())
+    by_model = {found.name: found for found in embedders.values() if models[found.name] == 1}
+    return Workspace(
+        directory,
+        rerankers=listwise | dict(rerankers or {}),
+        embedders=by_model | embedders,
+    )
 
 
 def find_callable(name: str, folder: Path) -> Any:

@@ -47,6 +47,10 @@ def copy(
     model = index.removeprefix("text:")
     if model.startswith("lsa"):
         note("no model outside the workspace embeds queries as text:lsa-256 does: keyword only")
+    elif model.startswith("openai:"):
+        note(
+            f"queries are embedded alike with the endpoint's table as [postgres.embeddings] in {to}"
+        )
     else:
         note(f'queries are embedded alike with encoder = "{model}" in {to}')
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeVar
 
 from pydantic import BaseModel, Field, NonNegativeInt, ValidationError
 
@@ -34,6 +34,7 @@ Query: {query}
 {passages}"""
 
 Answer = TypeVar("Answer", bound=BaseModel)
+Role = Literal["query", "passage"]
 
 
 class Endpoint(Connection):
@@ -49,6 +50,9 @@ class Endpoint(Connection):
         The model's name.
     parameters
         Sent besides, such as ``{"temperature": 0}`` or ``{"dimensions": 512}``.
+    prompts
+        What an embedding model reads before a query and a passage, such as
+        ``{"query": "query: ", "passage": "passage: "}`` for E5.
     version
         Your word that the model behind the name stays the same. Without one, stored results are
         never used again.
@@ -56,17 +60,21 @@ class Endpoint(Connection):
 
     model: Annotated[str, Field(min_length=1)]
     parameters: dict[str, Scalar] = {}
+    prompts: dict[Role, str] = {}
     version: str | None = None
 
     @property
     def identity(self) -> dict[str, str]:
         """What makes its answers; nothing of the headers."""
-        return {
+        identity = {
             "url": self.shown_url,
             "model": self.model,
             "parameters": json.dumps(self.parameters, sort_keys=True),
             "version": self.version or "unversioned",
         }
+        if self.prompts:
+            identity["prompts"] = json.dumps(self.prompts, sort_keys=True)
+        return identity
 
 
 class _Provider:
@@ -163,8 +171,8 @@ class Embeddings(_Provider):
         self.dimensions = dimensions or (asked if isinstance(asked, int) else None)
         self._batch = batch
 
-    def __call__(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """Embed texts.
+    def __call__(self, texts: Sequence[str], role: Role = "query") -> npt.NDArray[np.float32]:
+        """Embed texts, each behind the prompt of its role.
 
         Returns
         -------
@@ -180,7 +188,8 @@ class Embeddings(_Provider):
 
         rows: list[list[float]] = []
         for start in range(0, len(texts), self._batch):
-            rows += self._embedded(list(texts[start : start + self._batch]))
+            batch = texts[start : start + self._batch]
+            rows += self._embedded([self.endpoint.prompts.get(role, "") + t for t in batch])
         return np.array(rows, dtype=np.float32).reshape(len(rows), self.dimensions or 0)
 
     def _embedded(self, texts: list[str]) -> list[list[float]]:

@@ -52,7 +52,7 @@ class Embedder(Protocol):
     def check(self) -> None:
         """Refuse, without a call, what cannot be called."""
 
-    def __call__(self, texts: Sequence[str]) -> Floats:
+    def __call__(self, texts: Sequence[str], role: Role) -> Floats:
         """Return the vectors, shape (texts, dimensions), finite and not zero."""
 
 

@@ -35,7 +35,7 @@ class EndpointEncoder:
         self._name = name
         self._embedder = embedder
         self._confirmed = probe is None
-        self.probe: Floats = self._asked([_PROBE])[0] if probe is None else probe
+        self.probe: Floats = self._asked([_PROBE], "query")[0] if probe is None else probe
 
     @property
     def dimensions(self) -> int:
@@ -54,10 +54,11 @@ class EndpointEncoder:
         """
         for start in range(0, len(texts), BATCH):
             batch = texts[start : start + BATCH]
-            rows = self._asked(batch if self._confirmed else [*batch, _PROBE])
+            confirms = role == "query" and not self._confirmed
+            rows = self._asked([*batch, _PROBE] if confirms else batch, role)
             if rows.shape[1] != self.dimensions:
                 self._refuse(f"{rows.shape[1]} and {self.dimensions} dimensions")
-            if not self._confirmed:
+            if confirms:
                 self.confirm(rows[-1])
                 self._confirmed = True
             yield from rows[: len(batch)]
@@ -75,8 +76,8 @@ class EndpointEncoder:
         if (cosine := float(probe @ self.probe)) < _SAME:
             self._refuse(f"cosine {cosine:.2f} for the same text")
 
-    def _asked(self, texts: Sequence[str]) -> Floats:
-        rows = self._embedder(texts)
+    def _asked(self, texts: Sequence[str], role: Role) -> Floats:
+        rows = self._embedder(texts, role)
         # By its largest number first: squares of very large or small ones are not in 32 bits.
         return unit_length(rows / np.abs(rows).max(axis=1, keepdims=True))
 
@@ -85,8 +86,7 @@ class EndpointEncoder:
             f"another model answers as {self._name} than the one that made its vectors: "
             f"{difference}",
             where=self._embedder.identity.get("url"),
-            remedy=f"give encoders.{self._name.partition(OPENAI)[2]} another version, and build "
-            f"{self._name} again",
+            remedy=f"give its setting under encoders another version, and build {self._name} again",
         )
 
 

@@ -25,6 +25,10 @@ from evalnb.workspace.settings import chosen_lexical_index
 from evalnb.workspace.snapshot import Snapshot
 from evalnb.workspace.text_index import LSA, TEXT, TEXT_NAMES, TextIndex, canonical_text_index
 
+# Of an index's settings: what its model is known by, on this machine or behind the network.
+_FILES = ("model_sha256", "tokenizer_sha256")
+_MODEL_KEYS = (*_FILES, "url", "model", "parameters", "prompts", "version")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
@@ -133,7 +137,7 @@ class Parts:
         return {
             f"{manifest['name']}.{key}": str(manifest["settings"][key])
             for manifest in self._manifests()
-            for key in ("model_sha256", "tokenizer_sha256", "url", "model", "parameters", "version")
+            for key in _MODEL_KEYS
             if key in manifest["settings"]
         }
 

@@ -183,6 +183,28 @@ def test_what_was_embedded_before_is_not_embedded_again(folder, model):
     assert paths(asked(folder, "socks"))[0] == "5.txt"
 
 
+def test_prompts_stand_before_queries_and_passages(folder, model):
+    workspace = ev.open_workspace(folder)
+    workspace.configure({"encoders.small.prompts": {"query": "q: ", "passage": "p: "}})
+    workspace = ev.open_workspace(folder)
+    workspace.index(NAME)
+    assert {text[:3] for call in model.calls[1:] for text in call} == {"p: "}
+    model.calls.clear()
+    assert paths(asked(folder))[0] == "0.txt"
+    assert model.calls == [["q: red boots", f"q: {encoders._PROBE}"]]
+    assert json.loads(workspace.index_manifest(NAME)["settings"]["prompts"])["passage"] == "p: "
+
+
+def test_a_model_is_found_by_its_own_name_where_one_setting_has_it(folder, model):
+    name = "text:openai:text-embedding-small"
+    assert ev.open_workspace(folder).index(name)
+    assert paths(asked(folder))[0] == "0.txt"
+    table = ev.open_workspace(folder).settings.encoders["small"]
+    two = ev.open_workspace(folder, encoders={"other": table | {"version": "b"}})
+    with pytest.raises(NotFoundError, match="no encoder 'text-embedding-small'; set: other, small"):
+        two.index(name)
+
+
 def test_a_build_that_fails_publishes_nothing_and_goes_on(folder, model):
     workspace = ev.open_workspace(folder)
     model.fails_after = 2  # the probe and one batch
@@ -204,7 +226,7 @@ def test_another_model_behind_the_same_name_is_noticed(folder, model):
     workspace.index(NAME)
     good = asked(folder)
     model.salt = "two"
-    remedy = r"give encoders\.small another version, and build text:openai:small again"
+    remedy = "give its setting under encoders another version, and build text:openai:small again"
     with pytest.raises(CapabilityError, match=rf"another model answers .*cosine 0\.\d\d.*{remedy}"):
         asked(folder)
     workspace.ingest_corpus(corpus([*TEXTS, "warm socks"]))
