@@ -28,7 +28,7 @@ import numpy as np
 from evalnb.comparison.paired import ComparisonRecord, compare_frames
 from evalnb.comparison.traits import OPERATIONAL, measure_traits
 from evalnb.comparison.verdicts import verdict_sentence
-from evalnb.errors import BadInputError, NotFoundError
+from evalnb.errors import BadInputError, NotFoundError, UnknownMeasureError
 from evalnb.measures.names import parse_measure
 from evalnb.wording import listed, near_names
 
@@ -194,6 +194,12 @@ def _tested(text: str) -> str | None:
 
 
 def _parse(text: str, first: str | None) -> _Gate:
+    if not isinstance(text, str):
+        raise BadInputError(
+            f"found a {type(text).__name__}, expected a text",
+            where="gate",
+            remedy="pass each gate as an argument of its own",
+        )
     given = " ".join(text.split())
     if found := _DIFFERENCE.fullmatch(given):
         return _Gate(given, "in general", _difference(given, *found.groups()))
@@ -222,7 +228,12 @@ def _measure(name: str, gate: str) -> str:
         return name
     if any(sign in name for sign in ("<", ">", "==")) or name.endswith("="):
         raise BadInputError(f"{gate!r} is no gate", where="gate", remedy=f"a gate is {FORMS}")
-    return str(parse_measure(name))
+    try:
+        return str(parse_measure(name))
+    except UnknownMeasureError as error:
+        if near := near_names(name, ["regressed"]):
+            raise UnknownMeasureError(f"{error.message}{near}", remedy=error.remedy) from None
+        raise
 
 
 def _mean(measure: str, sign: str, bound: float) -> _Check:

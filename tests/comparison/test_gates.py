@@ -115,7 +115,7 @@ WRONG = [
     ("nDCG@10", BadInputError, "is no gate"),
     ("RR@10 => 1", BadInputError, "is no gate"),
     ("RR@10 >= high", BadInputError, "is no gate"),
-    ("regresed<=2", UnknownMeasureError, "regresed"),
+    ("regresed<=2", UnknownMeasureError, "'regresed'; did you mean 'regressed'"),
     ("regressed>=2", BadInputError, "is no gate"),
     ("nDGC@10 >= .5", UnknownMeasureError, "nDCG"),
     ("AP@10 >= .5", NotFoundError, "no scores of 'AP@10'"),
@@ -123,6 +123,11 @@ WRONG = [
     ("RR@10 < baseline", BadInputError, "asks for a worse RR@10"),
     ("RR@10 >= 1e400", BadInputError, "is no gate"),
 ]
+
+
+def test_a_list_of_gates_is_refused(report: ev.Report) -> None:
+    with pytest.raises(BadInputError, match="found a list, expected a text .pass each gate as an"):
+        assert_gates(report, ["regressed<=2"], baseline="base")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("gate", "error", "message"), WRONG)
