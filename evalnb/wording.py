@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 _LONGEST = 60  # characters of an offending value that a message repeats
+_SHORTEST = 3  # characters that are taken for the beginning of a name
 
 
 def shown(value: object) -> str:
@@ -26,6 +27,9 @@ def listed(ids: Iterable[str], most: int = 10) -> str:
 
 
 def near_names(name: str, known: Iterable[str]) -> str:
-    """Offer the known names that look like this one, as the end of a sentence."""
-    near = difflib.get_close_matches(name, sorted(known), n=2)
+    """Offer the known names that look like this one or begin with it, as the end of a sentence."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=2)
+    if not near and len(name) >= _SHORTEST:
+        near = [each for each in names if each.startswith(name)][:2]
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
