@@ -24,11 +24,14 @@ def parse_settings(model: type[Settings], table: Mapping[str, Any], *, where: st
     try:
         return model.model_validate(dict(table))
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
+        problems = error.errors(include_url=False, include_input=False)
+        # An unknown key explains a missing one better than the other way round.
+        first = min(problems, key=lambda problem: problem["type"] != "extra_forbidden")
         field = ".".join(str(part) for part in first["loc"])
-        message = first["msg"].removeprefix("Value error, ")
-        unknown = first["type"] == "extra_forbidden" and len(first["loc"]) == 1
-        remedy = near_name(field, model.model_fields) if unknown else None
+        unknown = first["type"] == "extra_forbidden"
+        message = "unknown key" if unknown else first["msg"].removeprefix("Value error, ")
+        own = unknown and len(first["loc"]) == 1
+        remedy = near_name(field, model.model_fields) if own else None
         raise BadInputError(
             message, where=f"{where}.{field}" if field else where, remedy=remedy
         ) from None
