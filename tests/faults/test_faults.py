@@ -186,15 +186,17 @@ def test_a_killed_report_leaves_whole_pages_or_none(place, effort):
     assert killed
 
 
-SIZES = (0, 20_000)
 ONLY_SOAK = pytest.mark.skipif(not os.environ.get("EVALNB_SOAK"), reason="only in make soak")
-REPORT = pytest.param("report", marks=ONLY_SOAK)  # a kernel a size: too long for every run
+WORK = [
+    *("evaluate", "ingest"),
+    *(pytest.param(what, marks=ONLY_SOAK) for what in ("index", "pin", "report")),
+]
 
 
-@pytest.mark.parametrize("what", ["evaluate", "ingest", "index", "pin", REPORT])
+@pytest.mark.parametrize("what", WORK)
 def test_a_full_disk_leaves_nothing_half_written(place, effort, what):
     chance = random.Random(2)
-    sizes = [*SIZES, *(chance.randrange(400_000) for _ in range(effort(0, 100)))]
+    sizes = [20_000, *(chance.randrange(400_000) for _ in range(effort(0, 100)))]
     pinned = load_gold_dir(place / "gold").version_sha
     if what == "index":
         assert finish(evalnb("ingest", "documents", *WORKSPACE), place).returncode == 0
