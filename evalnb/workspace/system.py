@@ -11,7 +11,7 @@ from typing import Any
 
 from evalnb.errors import NotFoundError
 from evalnb.files import clear_unfinished
-from evalnb.search.request import Controls, Hints, Scope
+from evalnb.search.request import RESTRICTIONS, Controls, Hints, Scope
 from evalnb.search.system import Capabilities, SearchContext
 from evalnb.workspace.eligibility import resolve_scope
 from evalnb.workspace.encoders import Embedder
@@ -92,27 +92,15 @@ class Workspace:
 
     def capabilities(self) -> Capabilities:
         """Say what the workspace can do, without searching."""
-        parts = self._active_parts()
-        settings = self.settings
+        parts, settings = self._active_parts(), self.settings
+        configuration = settings.configuration
         return Capabilities(
             channels=CHANNELS,
             kinds=("source", "document", "revision", "unit", "file"),
             texts=True,
-            restrictions=frozenset(
-                {
-                    "modalities",
-                    "exact_identifiers",
-                    "exact_only",
-                    "source_ids",
-                    "document_ids",
-                    "revision_ids",
-                    "as_of",
-                }
-            ),
+            restrictions=RESTRICTIONS - {"image_asset_id"} | {"exact_identifiers"},
             identity=self._identity(parts, settings),
-            configuration=parts.configured(settings.configuration)
-            if parts
-            else settings.configuration,
+            configuration=parts.configured(configuration) if parts else configuration,
             versioned=self._is_versioned(parts),
             pinned=True,
         )
@@ -252,7 +240,7 @@ class Workspace:
     ) -> IngestReport:
         with self._writing() as store:
             current = changed_settings(self.settings, dict(settings))
-            ingested = ingest(store, found, source_keys=prune, prune=bool(prune), progress=progress)
+            ingested = ingest(store, found, prune=prune, progress=progress)
             snapshot = create_snapshot(store, current.chunking)
             name = current.lexical_index if build else None
             if name is not None:

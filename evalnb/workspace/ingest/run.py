@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -56,18 +56,17 @@ def ingest(
     store: Store,
     found: Iterable[Found],
     *,
-    source_keys: Iterable[str] = (),
-    prune: bool = False,
+    prune: Collection[str] = (),
     progress: Progress | None = None,
 ) -> Ingested:
     """Write documents that were read, batch by batch; the caller holds the lock.
 
-    Documents of the same sources, and of ``source_keys``, that did not come are counted as
-    absent, or withdrawn with ``prune``. What came but was skipped stays as it was.
+    Documents of the same sources that did not come are counted as absent; with sources to prune,
+    they and those of these sources are withdrawn. What came but was skipped stays as it was.
     """
     counts: Counter[Outcome] = Counter()
     skipped: list[Skipped] = []
-    sources = set(source_keys)
+    sources = set(prune)
     seen: set[str] = set()
     for batch in batches(_kept(found, skipped), lambda item: len(item[1].text)):
         counts += admit(store, batch)
