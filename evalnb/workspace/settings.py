@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import Field, ValidationError, model_validator
 
 from evalnb.errors import BadInputError
 from evalnb.files import write_file
 from evalnb.search.request import Configuration, Hints, Limit, Mode, Record, Text
-from evalnb.search.secrets import SECRET_NAME, without_secrets
+from evalnb.search.secrets import SECRET_NAME
 from evalnb.strict_json import describe_validation_error
 from evalnb.workspace.analysis import analysis_of, lexical_index_name
 from evalnb.workspace.chunking import Chunking
@@ -91,7 +92,8 @@ def _check_endpoint(key: str, table: dict[str, Any]) -> None:
     url = table.get("url")
     if not isinstance(url, str):
         raise ValueError(f"{key} has no url; NAME is without dots, and model says the rest")
-    if without_secrets(url) != url:
+    parts = urlsplit(url)
+    if parts.password or any(SECRET_NAME.search(name) for name, _ in parse_qsl(parts.query)):
         raise ValueError(f"{key}.url holds a key; send it as a header, from the environment")
     for part in ("headers", "parameters"):
         values = table.get(part)

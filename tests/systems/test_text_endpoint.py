@@ -359,6 +359,7 @@ def test_python_names_an_endpoint_and_other_processes_have_it(folder, model):
 REFUSED = [
     ({"model": "m"}, "encoders.small has no url"),
     ({"url": "http://x/v1?api_key=abc"}, "encoders.small.url holds a key"),
+    ({"url": f"http://me:{SECRET}@x/v1"}, "encoders.small.url holds a key"),
     (
         {"url": "http://x/v1", "headers": {"Authorization": f"Bearer {SECRET}"}},
         r"encoders.small.headers.Authorization holds a key; write \$\{VARIABLE\}",
