@@ -126,7 +126,7 @@ WRONG = [
 
 
 def test_a_list_of_gates_is_refused(report: ev.Report) -> None:
-    with pytest.raises(BadInputError, match="found a list, expected a text .pass each gate as an"):
+    with pytest.raises(BadInputError, match=r"found a list, expected a text .pass each gate as an"):
         assert_gates(report, ["regressed<=2"], baseline="base")  # type: ignore[arg-type]
 
 
