@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from evalnb.errors import BadInputError, NotFoundError
 from evalnb.evaluation.report import CaseResult, EvaluationReport
 from evalnb.gold.cases import GoldCase
-from evalnb.measures.judgements import Judgements, judgements, ranking, result_by_label
+from evalnb.measures.judgements import Judgements, ranked_ids, result_by_label
 from evalnb.measures.names import Measure, parse_measure
 from evalnb.measures.ranking import place, score_ranking
 from evalnb.search.result import Kind
@@ -115,16 +115,16 @@ class _Ranked:
     def of(
         cls, report: EvaluationReport, case: GoldCase, result: CaseResult, kind: Kind
     ) -> _Ranked:
-        system = next(v.system for v in report.variants if v.name == result.variant)
-        units = report.content_units.get(system, {}).get(case.case_id)
-        labelled = result_by_label(case, result.result)
-        named = [(getattr(hit.ids, f"{kind}_id", None), hit) for hit in labelled.hits]
+        named = [
+            (getattr(hit.ids, f"{kind}_id", None), hit)
+            for hit in result_by_label(case, result.result).hits
+        ]
         return cls(
             variant=result.variant,
             case_id=case.case_id,
             kind=kind,
-            judged=judgements(case, kind, None if units is None else frozenset(units)),
-            ids=ranking(labelled, kind).ids,
+            judged=report.judged(case, result.variant, kind),
+            ids=ranked_ids(case, result.result, kind),
             raw=tuple(key for key, _ in named if key is not None),
             documents={key: hit.document_name for key, hit in named if key is not None},
             limit=result.controls.limit,

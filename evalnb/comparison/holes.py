@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from evalnb.errors import BadInputError, NotFoundError
-from evalnb.evaluation.report import CaseResult, EvaluationReport
+from evalnb.evaluation.report import EvaluationReport
 from evalnb.gold.cases import GoldCase
-from evalnb.measures.judgements import Judgements, judgements, ranking, result_by_label
+from evalnb.measures.judgements import Judgements, ranked_ids
 from evalnb.measures.names import Measure, parse_measure
 from evalnb.measures.ranking import place, score_ranking
 from evalnb.search.result import Kind
@@ -169,24 +169,13 @@ def _ranked(name: str) -> Measure:
 
 def _searches(report: EvaluationReport, measure: Measure) -> Iterator[_Search]:
     cases = {case.case_id: case for case in report.cases}
-    systems = {variant.name: variant.system for variant in report.variants}
     kind: Kind | None = measure.kind or next(iter(report.kinds), None)
     if kind is None:
         return
     for result in report.results:
         if result.repetition == 0 and result.result.status == "ok":
-            units = report.content_units.get(systems[result.variant], {})
-            yield _search(cases[result.case_id], result, measure, kind, units)
-
-
-def _search(
-    case: GoldCase,
-    result: CaseResult,
-    measure: Measure,
-    kind: Kind,
-    units: Mapping[str, Sequence[str]],
-) -> _Search:
-    matching = units.get(case.case_id)
-    judged = judgements(case, kind, None if matching is None else frozenset(matching))
-    ids = ranking(result_by_label(case, result.result), kind).ids
-    return _Search(result.variant, case, measure, judged, ids, measure.k or result.controls.limit)
+            case = cases[result.case_id]
+            judged = report.judged(case, result.variant, kind)
+            ids = ranked_ids(case, result.result, kind)
+            k = measure.k or result.controls.limit
+            yield _Search(result.variant, case, measure, judged, ids, k)

@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from evalnb.evaluation.report import CaseResult, EvaluationReport
 from evalnb.gold.cases import GoldCase
-from evalnb.measures.judgements import (
-    judgements,
-    label_of,
-    labelled_documents,
-    ranking,
-    result_by_label,
-)
+from evalnb.measures.judgements import Judgements, label_of, labelled_documents, ranked_ids
 from evalnb.search.fusion import DEFAULT_CANDIDATES, DEFAULT_RERANK_DEPTH, fuse
 from evalnb.search.result import Candidates, Kind
 
@@ -73,14 +67,13 @@ def lost_cases(report: EvaluationReport) -> tuple[Lost, ...]:
     A case is missed if it has targets and none of them was returned.
     """
     cases = {case.case_id: case for case in report.cases}
-    systems = {variant.name: variant.system for variant in report.variants}
     found = []
     for result in report.results:
         if result.repetition:
             continue
         case = cases[result.case_id]
         for kind in report.kinds[:1]:
-            lost = _Search(report, case, result, systems[result.variant], kind).lost()
+            lost = _Search(report, case, result, kind).lost()
             if lost is not None:
                 found.append(lost)
     return tuple(found)
@@ -105,33 +98,32 @@ class _Search:
     report: EvaluationReport
     case: GoldCase
     result: CaseResult
-    system: str
     kind: Kind
 
     @cached_property
+    def judged(self) -> Judgements:
+        return self.report.judged(self.case, self.result.variant, self.kind)
+
+    @cached_property
     def targets(self) -> frozenset[str]:
-        units = self.report.content_units.get(self.system, {}).get(self.case.case_id)
-        judged = judgements(self.case, self.kind, None if units is None else frozenset(units))
-        return judged.targets()
+        return self.judged.targets()
+
+    @cached_property
+    def returned(self) -> tuple[str, ...]:
+        return ranked_ids(self.case, self.result.result, self.kind)
 
     def lost(self) -> Lost | None:
-        units = self.report.content_units.get(self.system, {}).get(self.case.case_id)
-        nowhere = bool(self.case.content) and units == ()
+        nowhere = self.judged.content and self.judged.enumerated and not self.targets
         if not self.targets and not nowhere:
             return None
         if self.result.result.status != "ok":
             return self._because("search failed", self.result.result.reason or "")
         if nowhere:
             return self._because("not in the corpus", "its phrases match no unit")
-        returned = ranking(result_by_label(self.case, self.result.result), self.kind).ids
-        if self.targets.intersection(returned):
-            return None
-        return self._traced()
+        return None if self.targets.intersection(self.returned) else self._traced()
 
     def _because(self, reason: Reason, detail: str) -> Lost:
-        judged = judgements(self.case, self.kind, self.targets).grades
-        returned = ranking(result_by_label(self.case, self.result.result), self.kind).ids
-        unjudged = sum(key not in judged for key in returned)
+        unjudged = sum(key not in self.judged.grades for key in self.returned)
         return Lost(self.result.variant, self.case.case_id, reason, detail, unjudged)
 
     def _traced(self) -> Lost:

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from evalnb.comparison.fused_lists import FusedLists, Settings
 from evalnb.errors import BadInputError, NotFoundError
 from evalnb.evaluation.report import CaseResult, EvaluationReport
-from evalnb.measures.judgements import Judgements, judgements, label_of, labelled_documents
+from evalnb.measures.judgements import Judgements, label_of, labelled_documents
 from evalnb.measures.names import Measure, parse_measures
 from evalnb.measures.ranking import Score, place, score_ranking, unavailable
 from evalnb.search.fusion import (
@@ -112,7 +112,6 @@ class Replay:
             )
         self.report = report
         self.variant = variant
-        self.system = records[variant].system
         self.measures = _ranked_measures(measures or report.compared)
         self.kind = _replayed_kind(kind, report, self.measures)
         results = {
@@ -207,13 +206,7 @@ class Replay:
 
     @cached_property
     def _judged(self) -> list[Judgements]:
-        units = self.report.content_units.get(self.system, {})
-        found = []
-        for case in self.cases:
-            matching = units.get(case.case_id)
-            content = None if matching is None else frozenset(matching)
-            found.append(judgements(case, self.kind, content))
-        return found
+        return [self.report.judged(case, self.variant, self.kind) for case in self.cases]
 
     @cached_property
     def _labels(self) -> Sequence[Mapping[str, str]]:

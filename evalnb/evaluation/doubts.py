@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from evalnb.evaluation.report import CaseResult
 from evalnb.gold.cases import GoldCase
-from evalnb.measures.judgements import labelled_documents, ranking, result_by_label
+from evalnb.measures.judgements import labelled_documents, ranked_ids
 
 MOST = 0.9  # so few hits of any label are seldom a search's fault
 
@@ -26,7 +26,7 @@ def doubts(cases: tuple[GoldCase, ...], results: tuple[CaseResult, ...]) -> Iter
         if case is None or result.result.status != "ok" or not result.result.hits:
             continue
         wanted = labelled_documents(case)
-        returned = ranking(result_by_label(case, result.result), "document").ids
+        returned = ranked_ids(case, result.result, "document")
         if not returned:
             continue
         searched[result.variant] += 1

@@ -17,6 +17,7 @@ from evalnb.evaluation.request import EvaluationRequest
 from evalnb.files import open_bounded, stands, write_file
 from evalnb.gold.cases import GoldCase
 from evalnb.limits import Limits, check_limit
+from evalnb.measures.judgements import Judgements, judgements
 from evalnb.measures.scoring import ScoreRow
 from evalnb.search.request import Controls, Finite, Id, Ids, QueryRequest, Record, Scope, _as_tuple
 from evalnb.search.result import Candidates, Kind, QueryResult
@@ -172,6 +173,12 @@ class EvaluationReport(Record):
     notes: tuple[str, ...] = ()
     versions: dict[str, str] = {}
     observed: Observed = Observed()
+
+    def judged(self, case: GoldCase, variant: str, kind: Kind) -> Judgements:
+        """Return a case's judgements of one kind, as a variant was scored by them."""
+        system = next(record.system for record in self.variants if record.name == variant)
+        units = self.content_units.get(system, {}).get(case.case_id)
+        return judgements(case, kind, None if units is None else frozenset(units))
 
     def documents_by_id(self) -> dict[str, tuple[str, str | None]]:
         """Return the id and the name of each candidate's document, where they are known."""

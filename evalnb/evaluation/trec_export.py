@@ -8,7 +8,7 @@ from evalnb.errors import BadInputError
 from evalnb.evaluation.report import EvaluationReport
 from evalnb.files import safe_file_name, write_file
 from evalnb.gold.trec import format_qrels, format_run
-from evalnb.measures.judgements import judgements, ranking, result_by_label
+from evalnb.measures.judgements import judgements, ranked_ids
 from evalnb.search.result import Kind
 
 
@@ -70,7 +70,7 @@ def _qrels(report: EvaluationReport, kind: Kind) -> dict[str, str]:
 def _scores(report: EvaluationReport, variant: str, kind: Kind) -> dict[str, dict[str, float]]:
     cases = {case.case_id: case for case in report.cases}
     found = {
-        result.case_id: ranking(result_by_label(cases[result.case_id], result.result), kind).ids
+        result.case_id: ranked_ids(cases[result.case_id], result.result, kind)
         for result in report.results
         if result.variant == variant and result.repetition == 0
     }

@@ -102,6 +102,11 @@ def result_by_label(case: GoldCase, result: QueryResult) -> QueryResult:
     return result.model_copy(update={"hits": hits})
 
 
+def ranked_ids(case: GoldCase, result: QueryResult, kind: Kind) -> tuple[str, ...]:
+    """Return the distinct ids of one kind in rank order, documents called as the labels do."""
+    return ranking(result_by_label(case, result), kind).ids
+
+
 def _file_id(hit: Hit) -> str | None:
     ids, path = hit.ids, getattr(hit.locator, "path", None)
     if ids.file_id is not None or path is None:

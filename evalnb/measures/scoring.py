@@ -287,7 +287,7 @@ class _Scorer:
         needs_name = any(entry.document is not None for entry in self.case.content)
         needs_text = any(entry.content_contains for entry in self.case.content)
         if hits and needs_text and all(hit.text is None for hit in hits):
-            return unavailable("no hit carries text")
+            return unavailable("no hit carries text; return each id with its text")
         if hits and needs_name and all(hit.document_name is None for hit in hits):
             return unavailable("no hit carries document_name")
         distinct, targets = _distinct(hits), judged.targets()
@@ -318,7 +318,7 @@ def _distinct(hits: Iterable[Hit]) -> list[Hit]:
 def _within(hits: tuple[Hit, ...], tokens: int) -> tuple[Hit, ...] | Score:
     """Return the longest prefix of the distinct hits whose texts fit a budget of tokens."""
     if hits and all(hit.text is None for hit in hits):
-        return unavailable("no hit carries text")
+        return unavailable("no hit carries text; return each id with its text")
     distinct = _distinct(hits)
     used = accumulate(_count_tokens(hit.text or "") for hit in distinct)
     return tuple(distinct[: sum(total <= tokens for total in used)])
