@@ -1,14 +1,13 @@
-"""Reading units and extractions of a snapshot: hits, content gold, locators to verify."""
+"""Reading units of a snapshot: as hits, in full, and by what they are looked up by."""
 
 from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from evalnb.search.result import Hit
-from evalnb.search.system import Binding, Extraction, Unit
 from evalnb.workspace.eligibility import Eligibility
 from evalnb.workspace.snapshot import Snapshot
 from evalnb.workspace.store import Store
@@ -43,37 +42,6 @@ _UNITS_SQL = """
         WHERE m.snapshot = ?
     )
     ORDER BY unit_id
-"""
-
-_BINDINGS_SQL = """
-    WITH owned (id, extraction) AS (
-        SELECT asked.value, u.extraction
-        FROM json_each(?1) asked
-        JOIN units u ON u.unit_id = asked.value
-        JOIN chunks c ON c.chunking = ?2 AND c.extraction = u.extraction AND c.unit = u.unit
-        UNION ALL
-        SELECT asked.value, e.extraction
-        FROM json_each(?1) asked
-        JOIN revisions r ON r.revision_id = asked.value
-        JOIN extractions e ON e.revision = r.revision
-    )
-    SELECT owned.id, e.extraction_id, e.payload_bytes, s.source_id, d.document_id,
-           (SELECT count(*) FROM chunks n WHERE n.chunking = ?2 AND n.extraction = e.extraction)
-    FROM owned
-    JOIN members m ON m.snapshot = ?3 AND m.extraction = owned.extraction
-    JOIN extractions e ON e.extraction = owned.extraction
-    JOIN documents d ON d.document = m.document
-    JOIN sources s ON s.source = m.source
-"""
-
-_EXTRACTION_SQL = """
-    SELECT r.revision_id, d.document_id, s.source_id, d.path, r.file_id, e.extraction, e.text
-    FROM extractions e
-    JOIN members m ON m.snapshot = ? AND m.extraction = e.extraction
-    JOIN revisions r ON r.revision = m.revision
-    JOIN documents d ON d.document = m.document
-    JOIN sources s ON s.source = m.source
-    WHERE e.extraction_id = ?
 """
 
 _EXACT_SQL = """
@@ -210,50 +178,3 @@ def exact_units(
         if eligible.admits(source=source, document=document, revision=revision, modality=modality):
             found.setdefault(unit_id, set()).add(identifier)
     return {unit_id: len(names) for unit_id, names in found.items()}
-
-
-def pinned_units(
-    store: Store, snapshot: Snapshot, visible: Eligibility, *, language: str | None
-) -> Iterator[Unit]:
-    """Enumerate the units that a caller sees, in id order."""
-    for row in unit_rows(store, snapshot):
-        of = row.document
-        if visible.admits(source=of.source_id, document=of.document_id):
-            yield Unit(row.unit_id, of.document_id, of.path, row.text, of.language or language)
-
-
-def bindings(
-    store: Store, snapshot: Snapshot, visible: Eligibility, ids: Collection[str]
-) -> dict[str, Binding]:
-    """Map units and revisions of the snapshot to their extractions, measured but not read."""
-    rows = store.db.execute(
-        _BINDINGS_SQL, (json.dumps(sorted(ids)), snapshot.chunking_key, snapshot.key)
-    )
-    return {
-        unit_id: Binding(extraction_id, payload_bytes, n_units + 1)
-        for unit_id, extraction_id, payload_bytes, source_id, document_id, n_units in rows
-        if visible.admits(source=source_id, document=document_id)
-    }
-
-
-def read_extraction(store: Store, snapshot: Snapshot, extraction_id: str) -> Extraction | None:
-    """Read an extraction of the snapshot with the spans of its units."""
-    row = store.db.execute(_EXTRACTION_SQL, (snapshot.key, extraction_id)).fetchone()
-    if row is None:
-        return None
-    revision_id, document_id, source_id, path, file_id, key, text = row
-    spans = store.db.execute(
-        "SELECT u.unit_id, u.start, u.end FROM chunks c JOIN units u ON u.unit = c.unit "
-        "WHERE c.chunking = ? AND c.extraction = ?",
-        (snapshot.chunking_key, key),
-    )
-    return Extraction(
-        extraction_id=extraction_id,
-        revision_id=revision_id,
-        document_id=document_id,
-        source_id=source_id,
-        path=path,
-        file_id=file_id,
-        text=text,
-        units={unit_id: (start, end) for unit_id, start, end in spans},
-    )

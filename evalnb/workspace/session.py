@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator
 
 from evalnb.errors import NotFoundError
@@ -9,13 +10,50 @@ from evalnb.search.metering import metered
 from evalnb.search.request import Controls, Overrides, QueryRequest, Scope, resolve_controls
 from evalnb.search.result import QueryResult
 from evalnb.search.system import Binding, Cut, Extraction, Unit
-from evalnb.workspace import locate
 from evalnb.workspace.eligibility import visible
 from evalnb.workspace.index_folders import built_indexes
+from evalnb.workspace.locate import unit_rows
 from evalnb.workspace.parts import Parts
 from evalnb.workspace.pipeline import Pinned, run_search
 from evalnb.workspace.settings import Settings
 from evalnb.workspace.store import Store
+
+_BINDINGS_SQL = """
+    WITH owned (id, extraction) AS (
+        SELECT asked.value, u.extraction
+        FROM json_each(?1) asked
+        JOIN units u ON u.unit_id = asked.value
+        JOIN chunks c ON c.chunking = ?2 AND c.extraction = u.extraction AND c.unit = u.unit
+        UNION ALL
+        SELECT asked.value, e.extraction
+        FROM json_each(?1) asked
+        JOIN revisions r ON r.revision_id = asked.value
+        JOIN extractions e ON e.revision = r.revision
+    )
+    SELECT owned.id, e.extraction_id, e.payload_bytes, s.source_id, d.document_id,
+           (SELECT count(*) FROM chunks n WHERE n.chunking = ?2 AND n.extraction = e.extraction)
+    FROM owned
+    JOIN members m ON m.snapshot = ?3 AND m.extraction = owned.extraction
+    JOIN extractions e ON e.extraction = owned.extraction
+    JOIN documents d ON d.document = m.document
+    JOIN sources s ON s.source = m.source
+"""
+
+_EXTRACTION_SQL = """
+    SELECT e.extraction, e.extraction_id, r.revision_id, d.document_id, s.source_id, d.path,
+           r.file_id, e.text
+    FROM extractions e
+    JOIN members m ON m.snapshot = ? AND m.extraction = e.extraction
+    JOIN revisions r ON r.revision = m.revision
+    JOIN documents d ON d.document = m.document
+    JOIN sources s ON s.source = m.source
+    WHERE e.extraction_id = ?
+"""
+
+_SPANS_SQL = """
+    SELECT u.unit_id, u.start, u.end FROM chunks c JOIN units u ON u.unit = c.unit
+    WHERE c.chunking = ? AND c.extraction = ?
+"""
 
 
 class WorkspaceSession:
@@ -66,28 +104,40 @@ class WorkspaceSession:
     def units(self) -> Iterator[Unit]:
         """Enumerate the units that the caller may see, in id order."""
         with self._store.explained():
-            yield from locate.pinned_units(
-                self._store, self.snapshot, self._visible, language=self._language
-            )
+            for row in unit_rows(self._store, self.snapshot):
+                of = row.document
+                if self._visible.admits(source=of.source_id, document=of.document_id):
+                    language = of.language or self._language
+                    yield Unit(row.unit_id, of.document_id, of.path, row.text, language)
 
     def bindings(self, ids: Collection[str]) -> dict[str, Binding]:
-        """Map each id that is a unit of the snapshot to its extraction, measured but not read."""
+        """Map units and revisions of the snapshot to their extractions, measured but not read."""
+        asked = (json.dumps(sorted(ids)), self.snapshot.chunking_key, self.snapshot.key)
         with self._store.explained():
-            return locate.bindings(self._store, self.snapshot, self._visible, ids)
+            return {
+                owned: Binding(extraction_id, payload_bytes, n_units + 1)
+                for owned, extraction_id, payload_bytes, source, document, n_units in (
+                    self._store.db.execute(_BINDINGS_SQL, asked)
+                )
+                if self._visible.admits(source=source, document=document)
+            }
 
     def extraction(self, extraction_id: str) -> Extraction:
-        """Read one extraction of the snapshot.
+        """Read one extraction of the snapshot with the spans of its units.
 
         Raises
         ------
         NotFoundError
             If the snapshot has none of this id.
         """
+        read = self._store.db.execute
         with self._store.explained():
-            found = locate.read_extraction(self._store, self.snapshot, extraction_id)
-        if found is None:
-            raise NotFoundError(f"the snapshot has no extraction {extraction_id!r}")
-        return found
+            row = read(_EXTRACTION_SQL, (self.snapshot.key, extraction_id)).fetchone()
+            if row is None:
+                raise NotFoundError(f"the snapshot has no extraction {extraction_id!r}")
+            spans = read(_SPANS_SQL, (self.snapshot.chunking_key, row[0]))
+            units = {unit_id: (start, end) for unit_id, start, end in spans}
+            return Extraction(*(*row[1:], units))
 
     def close(self) -> None:
         """Release the connection; calling it again does nothing."""
