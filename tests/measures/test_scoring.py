@@ -174,7 +174,10 @@ def test_content_is_judged_by_the_units_of_a_pinned_corpus() -> None:
 @pytest.mark.parametrize(
     ("entry", "reason"),
     [
-        (ContentExpectation(content_contains=("x",)), "no hit carries text"),
+        (
+            ContentExpectation(content_contains=("x",)),
+            "no hit carries text; return each id with its text",
+        ),
         (ContentExpectation(document="x"), "no hit carries document_name"),
     ],
 )
@@ -204,7 +207,10 @@ def test_a_token_budget_takes_the_longest_prefix_that_fits(
 
 def test_a_token_budget_needs_texts() -> None:
     row = _rows(_case(**DOCUMENTS), _documents("a"), "Success@tokens=5")["Success@tokens=5"]
-    assert (row.status, row.reason) == ("unavailable", "no hit carries text")
+    assert (row.status, row.reason) == (
+        "unavailable",
+        "no hit carries text; return each id with its text",
+    )
 
 
 def test_spans_within_a_token_budget() -> None:
