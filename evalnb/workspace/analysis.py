@@ -83,11 +83,6 @@ class Analysis:
         return builder.build()
 
 
-def primary_language(language: str) -> str:
-    """Return the language of a tag without script and region: ``tr`` of ``tr-TR``."""
-    return re.split("[-_]", language.strip().casefold(), maxsplit=1)[0]
-
-
 def lexical_index_name(language: str | None) -> str:
     """Name the lexical index that serves a language.
 
@@ -99,7 +94,7 @@ def lexical_index_name(language: str | None) -> str:
     """
     if language is None:
         return PLAIN
-    primary = primary_language(language)
+    primary = re.split("[-_]", language.strip().casefold(), maxsplit=1)[0]  # of tr-TR, tr
     if primary in STEMMERS:
         return f"lexical:stem-{primary}"
     return f"{PLAIN}-{primary}" if primary in TURKISH_CASE else PLAIN
@@ -117,7 +112,8 @@ def analysis_of(name: str) -> Analysis:
     if found is None or (found[1] == "stem" and found[2] not in STEMMERS):
         raise BadInputError(
             f"no lexical index is called {name!r}",
-            remedy=f"{PLAIN}, {PLAIN}-tr, or lexical:stem-XX with XX one of {' '.join(STEMMERS)}",
+            remedy=f"{PLAIN}, {PLAIN}-tr, or lexical:stem-XX with XX one of {' '.join(STEMMERS)}"
+            + ("" if ":" in name else "; names of text indexes begin with text:"),
         )
     language = found[2]
     stemmer = STEMMERS[language] if found[1] == "stem" else None

@@ -91,6 +91,11 @@ def test_unknown_names(name: str) -> None:
         analysis_of(name)
 
 
+def test_a_name_without_its_kind_says_which_kinds_there_are() -> None:
+    with pytest.raises(BadInputError, match="names of text indexes begin with text:"):
+        analysis_of("minilm-l6-v2-int8")
+
+
 def test_every_setting_enters_the_identity() -> None:
     names = ("lexical:plain", "lexical:plain-tr", "lexical:stem-tr", "lexical:stem-en")
     assert len({str(analysis_of(name).settings()) for name in names}) == len(names)
