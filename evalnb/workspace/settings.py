@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import parse_qsl, urlsplit
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from evalnb.errors import BadInputError
 from evalnb.files import write_file
 from evalnb.search.request import Configuration, Hints, Limit, Mode, Record, Text
 from evalnb.search.secrets import SECRET_NAME
 from evalnb.strict_json import describe_validation_error
+from evalnb.wording import shown
 from evalnb.workspace.analysis import analysis_of, lexical_index_name
 from evalnb.workspace.chunking import Chunking
 from evalnb.workspace.rerank import canonical_reranker
 from evalnb.workspace.text_index import canonical_text_index
 
 FILE_NAME = "config.json"
+
+
+def _check_code(language: str) -> str:
+    if not re.fullmatch(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*", language):
+        raise ValueError(f"expected a code such as en or pt-BR, found {shown(language)}")
+    return language
 
 
 class Settings(Record):
@@ -43,7 +51,7 @@ class Settings(Record):
     """
 
     format: Literal["evalnb-workspace@1"] = "evalnb-workspace@1"
-    language: Annotated[Text, Field(pattern=r"^[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*$")] | None = None
+    language: Annotated[Text, AfterValidator(_check_code)] | None = None
     mode: Mode = "keyword"
     limit: Limit = 10
     hints: Hints = Hints()

@@ -65,7 +65,7 @@ REFUSED = [
     ({"limit": 0}, "limit: expected"),
     ({"limit": "5"}, "limit: expected a whole number"),
     ({"mode": "magic"}, "mode: expected"),
-    ({"language": "klingon"}, "language: "),
+    ({"language": "klingon"}, "language: expected a code such as en or pt-BR, found 'klingon'"),
     ({"chunk_size": 100, "chunk_overlap": 51}, "chunk_overlap 51 is more than half of chunk_size"),
     ({"hints.rrf": 5}, r"hints\.rrf: unknown key"),
     ({"limit.x": 5}, "'limit' in 'limit.x' has no keys"),
