@@ -84,19 +84,16 @@ class OnnxGraph:
         options.log_severity_level = 4  # below, it tells stderr how it optimises
         self.model = model
         self._workers = workers or os.cpu_count() or 1
+        what, file = "model", str(model.model)
         try:
             self._session = onnxruntime.InferenceSession(
-                str(model.model), options, providers=["CPUExecutionProvider"]
+                file, options, providers=["CPUExecutionProvider"]
             )
+            what, file = "tokenizer", str(model.tokenizer)
+            self._tokenizer = Tokenizer.from_file(file)
         except Exception as error:  # onnxruntime's errors share no base of their own
             raise CapabilityError(
-                f"the model cannot be loaded: {_head(error)}", where=str(model.model)
-            ) from error
-        try:
-            self._tokenizer = Tokenizer.from_file(str(model.tokenizer))
-        except Exception as error:
-            raise CapabilityError(
-                f"the tokenizer cannot be loaded: {_head(error)}", where=str(model.tokenizer)
+                f"the {what} cannot be loaded: {_head(error)}", where=file
             ) from error
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(model.max_tokens)
@@ -159,12 +156,12 @@ class OnnxEncoder:
     """
 
     def __init__(self, model: OnnxModel, *, workers: int | None = None) -> None:
-        self._graph = OnnxGraph(model, workers=workers)
+        self.graph = OnnxGraph(model, workers=workers)
         self._prompts: dict[Role, str] = {
             "query": model.query_prompt,
             "passage": model.passage_prompt,
         }
-        outputs = self._graph.outputs
+        outputs = self.graph.outputs
         self._by_token = next((name for name in _BY_TOKEN if name in outputs), None)
         self._pooled = _POOLED if _POOLED in outputs else None
         if self._by_token is None and self._pooled is None:
@@ -179,7 +176,7 @@ class OnnxEncoder:
     @property
     def model(self) -> OnnxModel:
         """The model's files and settings."""
-        return self._graph.model
+        return self.graph.model
 
     def encode(self, texts: Sequence[str], role: Role) -> Iterator[Floats]:
         """Yield the vector of each text, in order.
@@ -191,13 +188,13 @@ class OnnxEncoder:
         """
 
         def encoded(text: str) -> Floats:
-            tokens = self._graph.tokens(self._prompts[role] + text)
+            tokens = self.graph.tokens(self._prompts[role] + text)
             if self._pooled is not None:
-                return unit_length(self._graph.run(tokens, self._pooled))
+                return unit_length(self.graph.run(tokens, self._pooled))
             assert self._by_token is not None
-            return unit_length(_pool(self._graph.run(tokens, self._by_token), self.model.pooling))
+            return unit_length(_pool(self.graph.run(tokens, self._by_token), self.model.pooling))
 
-        return self._graph.map(encoded, texts)
+        return self.graph.map(encoded, texts)
 
     def token_vectors(self, text: str, role: Role) -> Floats:
         """Return the vectors of a text's tokens, each of length 1, shape (tokens, dimensions).
@@ -213,18 +210,14 @@ class OnnxEncoder:
             raise CapabilityError(
                 "the model gives no vectors of tokens", where=str(self.model.model)
             )
-        tokens = self._graph.tokens(self._prompts[role] + text)
+        tokens = self.graph.tokens(self._prompts[role] + text)
         kept = np.array(tokens.special_tokens_mask) == 0
-        return unit_length(self._graph.run(tokens, self._by_token)[kept])
-
-    def map(self, work: Callable[[Given], Made], items: Sequence[Given]) -> Iterator[Made]:
-        """Apply work to items on several threads; the results come in order."""
-        return self._graph.map(work, items)
+        return unit_length(self.graph.run(tokens, self._by_token)[kept])
 
     def n_truncated(self, texts: Iterable[str]) -> int:
         """Count the passages of which the model reads only the beginning."""
         prompt = self._prompts["passage"]
-        return sum(bool(self._graph.tokens(prompt + text).overflowing) for text in texts)
+        return sum(bool(self.graph.tokens(prompt + text).overflowing) for text in texts)
 
 
 @lru_cache(maxsize=4)

@@ -76,7 +76,7 @@ class MaxSim:
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return the sum over query tokens of their largest cosine with a passage token."""
         asked = self._encoder.token_vectors(query, "query")
-        found = self._encoder.map(self._passage, texts)
+        found = self._encoder.graph.map(self._passage, texts)
         return [
             float((asked @ passage.astype(np.float32).T).max(axis=1, initial=-1).sum())
             for passage in found
