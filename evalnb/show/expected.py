@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from evalnb.evaluation.report import EvaluationReport
 from evalnb.gold.cases import ContentExpectation, GoldCase
 from evalnb.search.result import KINDS
+from evalnb.wording import listed
 
 EXPECTED_SHOWN = 12
 
@@ -56,10 +57,6 @@ def _listed(
     what: str, ids: Sequence[str], grades: Mapping[str, int], names: Mapping[str, str]
 ) -> Iterator[str]:
     if ids:
-        words = [
-            names.get(key, key) + (f" (grade {grades[key]})" if key in grades else "")
-            for key in ids
-        ]
-        more = len(words) - EXPECTED_SHOWN
-        listed = ", ".join(words[:EXPECTED_SHOWN])
-        yield f"{what} {listed}" + (f" and {more} more" if more > 0 else "")
+        graded = {key: f" (grade {grade})" for key, grade in grades.items()}
+        words = (names.get(key, key) + graded.get(key, "") for key in ids)
+        yield f"{what} {listed(words, EXPECTED_SHOWN)}"

@@ -11,6 +11,7 @@ from evalnb.show.numbers import format_count, format_difference, present
 from evalnb.show.reading import of_first_measure
 from evalnb.show.tables import row_list, rows_by_candidate, shown_verdict
 from evalnb.show.text import one_line, plural
+from evalnb.wording import listed
 
 if TYPE_CHECKING:
     from evalnb.comparison.paired import ComparisonRecord
@@ -101,9 +102,7 @@ def _by(rows: Sequence[Any], verdict: str) -> str:
 
 
 def _names(rows: Sequence[Any]) -> str:
-    names = [_name(row.candidate) for row in rows[:NAMES_SHOWN]]
-    more = len(rows) - NAMES_SHOWN
-    return ", ".join(names) + (f" and {more:,} more" if more > 0 else "")
+    return listed((_name(row.candidate) for row in rows), NAMES_SHOWN)
 
 
 def _name(name: str) -> str:

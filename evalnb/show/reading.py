@@ -71,7 +71,13 @@ class Reading:
         """The aggregates of all cases, each with the interval of its mean."""
         means = aggregates_frame(self.report)
         means = means[means["slice"] == "all"]
-        return with_intervals(means, self.scores) if self.report.results else means
+        if not self.report.results:
+            return means
+        from evalnb.comparison.paired import mean_intervals
+
+        bare = means.drop(columns=["ci_low", "ci_high", "ci_method"])
+        keys = ["variant", "measure", "k", "kind"]
+        return bare.merge(mean_intervals(self.scores), on=keys, how="left")[list(means.columns)]
 
     @cached_property
     def measured(self) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -158,17 +164,6 @@ def reading_of(
         measures=tuple(str(parse_measure(name)) for name in measures) or report.compared,
         case_ids=tuple(shown[:max_cases]),
     )
-
-
-def with_intervals(means: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
-    """Put the interval of each mean beside it."""
-    from evalnb.comparison.paired import mean_intervals
-
-    ends = ["ci_low", "ci_high", "ci_method"]
-    found = mean_intervals(scores)
-    keys = ["variant", "measure", "k", "kind"]
-    columns = list(means.columns)
-    return means.drop(columns=ends).merge(found, on=keys, how="left")[columns]
 
 
 def primary_changes(comparison: ComparisonRecord | None) -> dict[str, dict[str, Change]]:

@@ -46,6 +46,7 @@ from evalnb.show.tables import (
     text_columns,
 )
 from evalnb.show.text import one_line, plural
+from evalnb.wording import listed
 
 if TYPE_CHECKING:
     pass
@@ -111,8 +112,7 @@ def opening(reading: Reading) -> Display:
     facts = {
         "data set": f"{one_line(name, 120)} ({report.dataset.id}, {report.dataset.split})",
         "cases": plural(len(report.cases), "case"),
-        "variants": ", ".join(one_line(v.name, 40) for v in report.variants[:6])
-        + (f" and {len(report.variants) - 6} more" if len(report.variants) > 6 else ""),
+        "variants": listed((one_line(v.name, 40) for v in report.variants), 6),
         "baseline": one_line(reading.baseline, 80) if len(report.variants) > 1 else "",
         "repetitions": str(report.request.repetitions) if report.request.repetitions > 1 else "",
         "finished": report.observed.finished_at,
