@@ -10,6 +10,7 @@ from typing import Any
 from evalnb.errors import CapabilityError
 from evalnb.search.request import Configuration, Hints
 from evalnb.workspace.encoders import Embedder
+from evalnb.workspace.endpoint import OPENAI
 from evalnb.workspace.index_folders import IndexInputs, built_manifests
 from evalnb.workspace.indexes import Index, index_inputs
 from evalnb.workspace.lexical_index import LexicalIndex
@@ -127,6 +128,13 @@ class Parts:
     def reranker_identities(self) -> dict[str, str]:
         """Return a digest for each reranker that was loaded, by ``reranker:NAME``."""
         return {f"reranker:{name}": reranker_digest(found) for name, found in self.loaded.items()}
+
+    @property
+    def versioned(self) -> bool:
+        """Whether everything given that a search may call stays the same."""
+        built = self.text_indexes()
+        asked = [f for name, f in self.embedders.items() if f"{TEXT}{OPENAI}{name}" in built]
+        return all(getattr(f, "version", None) for f in [*self.rerankers.values(), *asked])
 
     def text_indexes(self) -> list[str]:
         """Return the names of the snapshot's text indexes."""

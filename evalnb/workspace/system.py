@@ -15,7 +15,6 @@ from evalnb.search.request import RESTRICTIONS, Controls, Hints, Scope
 from evalnb.search.system import Capabilities, SearchContext
 from evalnb.workspace.eligibility import resolve_scope
 from evalnb.workspace.encoders import Embedder
-from evalnb.workspace.endpoint import OPENAI
 from evalnb.workspace.index_folders import IndexInputs, manifests
 from evalnb.workspace.indexes import Index, build_index, index_inputs, open_index
 from evalnb.workspace.ingest.records import read_corpus
@@ -36,7 +35,7 @@ from evalnb.workspace.snapshot import (
     pinned_snapshot,
 )
 from evalnb.workspace.store import Progress, Store, write_lock
-from evalnb.workspace.text_index import TEXT, TextIndex
+from evalnb.workspace.text_index import TextIndex
 
 DEFAULT_SOURCE = "default"
 
@@ -101,15 +100,9 @@ class Workspace:
             restrictions=RESTRICTIONS - {"image_asset_id"} | {"exact_identifiers"},
             identity=self._identity(parts, settings),
             configuration=parts.configured(configuration) if parts else configuration,
-            versioned=self._is_versioned(parts),
+            versioned=parts is None or parts.versioned,
             pinned=True,
         )
-
-    def _is_versioned(self, parts: Parts | None) -> bool:
-        """Say whether everything given that a search may call stays the same."""
-        built = parts.text_indexes() if parts else ()
-        asked = [f for name, f in self._embedders.items() if f"{TEXT}{OPENAI}{name}" in built]
-        return all(getattr(f, "version", None) for f in [*self._given_rerankers.values(), *asked])
 
     def _identity(self, parts: Parts | None, settings: Settings) -> dict[str, str]:
         from evalnb import __version__
