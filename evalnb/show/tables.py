@@ -170,8 +170,8 @@ def means_table(aggregates: pd.DataFrame, *, baseline: str = "") -> Table:
             Cell(format_count(row.n)),
             Cell(_nonzero(row.n_undefined)),
             Cell(_nonzero(row.n_unavailable), "worse" if failed else ""),
-            Cell(_optional(row.weighted_mean)),
-            Cell(_optional(row.micro)),
+            Cell(format_value(row.weighted_mean)),
+            Cell(format_value(row.micro)),
             Cell(format_percent(row.success_rate) if failed else NOTHING),
             Cell(format_value(row.mean_failed_zero) if failed else NOTHING),
             Cell(one_line(str(row.note or "")), "muted"),
@@ -186,10 +186,6 @@ def _is_informational(measure: str) -> bool:
 
 def _nonzero(count: object) -> str:
     return format_count(count) if present(count) else NOTHING
-
-
-def _optional(value: object) -> str:
-    return NOTHING if present(value) is None else format_value(value)
 
 
 def comparison_table(comparison: pd.DataFrame) -> Table:
@@ -222,7 +218,7 @@ def comparison_table(comparison: pd.DataFrame) -> Table:
             Cell(f"{row.wins:.0f}/{row.ties:.0f}/{row.losses:.0f}" if row.n else NOTHING),
             Cell(format_count(row.n)),
             Cell(f"{verdict_sign(verdict)} {verdict}{leaning}", verdict_tone(verdict)),
-            Cell(_optional(row.mde)),
+            Cell(format_value(row.mde)),
             Cell(format_count(row.n_needed)),
         )
         rows.append(cells)
