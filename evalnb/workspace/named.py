@@ -10,13 +10,19 @@ from functools import cached_property
 from typing import Any
 
 from evalnb.errors import EvalnbError
-from evalnb.workspace.encoders import Floats, load_encoder
+from evalnb.workspace.encoders import Floats, OnnxEncoder, load_encoder
 from evalnb.workspace.models import canonical_model_name, find_model, required
-from evalnb.workspace.rerank import canonical_reranker, find_reranker, reranker_identity
+from evalnb.workspace.rerank import (
+    Reranker,
+    canonical_reranker,
+    find_reranker,
+    reranker_identity,
+)
 
 
 class _NamedModel:
     version = "pinned"  # by the digests of its identity
+    _model: Any
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -29,15 +35,7 @@ class _NamedModel:
         CapabilityError
             If it is not there.
         """
-        assert self._model
-
-    @cached_property
-    def _model(self) -> Any:
-        with required():
-            return self._load()
-
-    def _load(self) -> Any:
-        raise NotImplementedError
+        _ = self._model
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the model behind: a copy in another process loads its own."""
@@ -62,8 +60,10 @@ class NamedEncoder(_NamedModel):
         """Return the vector of each query."""
         return list(self._model.encode(texts, "query"))
 
-    def _load(self) -> Any:
-        return load_encoder(find_model(self.name))
+    @cached_property
+    def _model(self) -> OnnxEncoder:
+        with required():
+            return load_encoder(find_model(self.name))
 
 
 class NamedReranker(_NamedModel):
@@ -79,8 +79,9 @@ class NamedReranker(_NamedModel):
 
     def __call__(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         """Return one score a text."""
-        scores: Sequence[float] = self._model.scores(query, texts)
-        return scores
+        return self._model.scores(query, texts)
 
-    def _load(self) -> Any:
-        return find_reranker(self.name, {})
+    @cached_property
+    def _model(self) -> Reranker:
+        with required():
+            return find_reranker(self.name, {})
