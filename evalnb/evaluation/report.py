@@ -234,8 +234,13 @@ def load_report_record(path: Path) -> EvaluationReport:
         with open_bounded(file, bound=sys.maxsize, what="a report") as opened:
             content = opened.read().removeprefix(codecs.BOM_UTF8)
     except NotFoundError:
+        below = sorted(str(found.parent) for found in path.glob("*/report.json"))
         raise NotFoundError(
-            "no report here", where=str(file), remedy="evalnb evaluate ... --out DIR writes one"
+            "no report here",
+            where=str(file),
+            remedy=f"below it: {', '.join(below[:3])}"
+            if below
+            else "evalnb evaluate ... --out DIR writes one",
         ) from None
     try:
         return EvaluationReport.model_validate_json(content)
