@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from evalnb.comparison.traits import measure_traits
 from evalnb.show.charts import Chart, plot_cases, plot_differences
 from evalnb.show.display import ROWS_CHARTED, Display, charts_html, measure_charts
 from evalnb.show.findings import Finding, findings_of
@@ -15,7 +14,7 @@ from evalnb.show.markup import case_anchor, display_css, quiet_html, table_html,
 from evalnb.show.measured import covered, failure_reasons, split_measured
 from evalnb.show.next_step import next_step
 from evalnb.show.numbers import format_difference, format_value
-from evalnb.show.reading import of_first_measure
+from evalnb.show.reading import gain_of, of_first_measure
 from evalnb.show.tables import (
     DIFFERENCES_LEGEND,
     Cell,
@@ -238,7 +237,7 @@ def _by_candidate(changed: pd.DataFrame, *, sign: int) -> dict[str, list[Any]]:
     return {
         name: sorted(kept, key=lambda row: -abs(row.diff))
         for name, rows in rows_by_candidate(changed).items()
-        if (kept := [r for r in rows if sign * measure_traits(r.measure).direction * r.diff > 0])
+        if (kept := [row for row in rows if sign * gain_of(row) > 0])
     }
 
 

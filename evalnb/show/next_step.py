@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from evalnb.comparison.traits import measure_traits
 from evalnb.show.measured import covered
 from evalnb.show.numbers import format_count, format_difference, present
-from evalnb.show.reading import of_first_measure
+from evalnb.show.reading import gain_of, of_first_measure
 from evalnb.show.tables import row_list, rows_by_candidate, shown_verdict
 from evalnb.show.text import one_line, plural
 from evalnb.wording import listed
@@ -37,7 +36,7 @@ def next_step(comparison: ComparisonRecord) -> str:
             f"Repair {baseline} first: {plural(failing, 'case')} of the baseline could not be "
             "scored, so there is no verdict on any variant."
         )
-    rows.sort(key=lambda row: -_gain(row) if row.n else 0.0)
+    rows.sort(key=lambda row: -gain_of(row) if row.n else 0.0)
     ups = [row for row in rows if _has(by_candidate[row.candidate], "better")]
     clean = [row for row in ups if not _has(by_candidate[row.candidate], "worse")]
     if clean:
@@ -77,7 +76,7 @@ def _keep(rows: Sequence[Any], baseline: str) -> str:
             f"by {compared[0].measure}."
         )
     step += " No variant is shown to be better"
-    hopeful = [row for row in compared if _gain(row) > 0 and row.verdict.startswith("un")]
+    hopeful = [row for row in compared if gain_of(row) > 0 and row.verdict.startswith("un")]
     if not hopeful:
         return step + "."
     row = hopeful[0]
@@ -86,10 +85,6 @@ def _keep(rows: Sequence[Any], baseline: str) -> str:
         return f"{step}; too few cases changed to decide about {about}."
     needed = format_count(row.n_needed)
     return f"{step}; to decide about {about}, about {needed} families would be needed."
-
-
-def _gain(row: Any) -> float:
-    return measure_traits(row.measure).direction * float(row.diff)
 
 
 def _has(rows: Sequence[Any], verdict: str) -> bool:

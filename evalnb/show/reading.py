@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evalnb.comparison.traits import measure_traits
 from evalnb.errors import BadInputError, NotFoundError
@@ -172,9 +172,14 @@ def primary_changes(comparison: ComparisonRecord | None) -> dict[str, dict[str, 
         return {}
     found: dict[str, dict[str, Change]] = {}
     for row in row_list(of_first_measure(comparison.changed, comparison)):
-        gain = measure_traits(row.measure).direction * row.diff
-        found.setdefault(row.candidate, {})[row.case_id] = Change(row.measure, row.diff, gain)
+        change = Change(row.measure, row.diff, gain_of(row))
+        found.setdefault(row.candidate, {})[row.case_id] = change
     return found
+
+
+def gain_of(row: Any) -> float:
+    """Return a row's difference with better as positive."""
+    return measure_traits(row.measure).direction * float(row.diff)
 
 
 def of_first_measure(rows: pd.DataFrame, comparison: ComparisonRecord) -> pd.DataFrame:
