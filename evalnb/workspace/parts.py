@@ -129,12 +129,10 @@ class Parts:
         """Return a digest for each reranker that was loaded, by ``reranker:NAME``."""
         return {f"reranker:{name}": reranker_digest(found) for name, found in self.loaded.items()}
 
-    @property
-    def versioned(self) -> bool:
-        """Whether everything given that a search may call stays the same."""
+    def used_embedders(self) -> list[Embedder]:
+        """Return the models behind the network that a text index of the snapshot asks."""
         built = self.text_indexes()
-        asked = [f for name, f in self.embedders.items() if f"{TEXT}{OPENAI}{name}" in built]
-        return all(getattr(f, "version", None) for f in [*self.rerankers.values(), *asked])
+        return [f for name, f in self.embedders.items() if f"{TEXT}{OPENAI}{name}" in built]
 
     def text_indexes(self) -> list[str]:
         """Return the names of the snapshot's text indexes."""

@@ -93,6 +93,7 @@ class Workspace:
         """Say what the workspace can do, without searching."""
         parts, settings = self._active_parts(), self.settings
         configuration = settings.configuration
+        asked = [*self._given_rerankers.values(), *(parts.used_embedders() if parts else ())]
         return Capabilities(
             channels=CHANNELS,
             kinds=("source", "document", "revision", "unit", "file"),
@@ -100,7 +101,7 @@ class Workspace:
             restrictions=RESTRICTIONS - {"image_asset_id"} | {"exact_identifiers"},
             identity=self._identity(parts, settings),
             configuration=parts.configured(configuration) if parts else configuration,
-            versioned=parts is None or parts.versioned,
+            versioned=all(getattr(f, "version", None) for f in asked),
             pinned=True,
         )
 
