@@ -15,7 +15,7 @@ from evalnb.comparison.paired import compare_frames
 from evalnb.comparison.rows import COMPARISON_COLUMNS
 from evalnb.errors import BadInputError
 from evalnb.evaluation.frames import scores_frame
-from evalnb.evaluation.report import EvaluationReport
+from evalnb.evaluation.report import AnyReport, EvaluationReport, record_of
 from evalnb.search.request import Controls
 
 if TYPE_CHECKING:
@@ -39,12 +39,13 @@ class Ablation:
     after: Any
 
 
-def ablations(report: EvaluationReport) -> tuple[Ablation, ...]:
+def ablations(report: AnyReport) -> tuple[Ablation, ...]:
     """Pair the variants of one system whose executed controls differ in exactly one place.
 
     A mode is only a name for channels and reranking; a reranker and its depth count with reranking,
     since they do nothing without it.
     """
+    report = record_of(report)
     ran = {result.variant: result.controls for result in reversed(report.results)}
     flat = {
         variant.name: (variant.system, _flat(ran[variant.name]))
@@ -93,7 +94,7 @@ def compare_pair(
     return row if row["n"] else None
 
 
-def ablation_frame(report: EvaluationReport, measure: str | None = None) -> pd.DataFrame:
+def ablation_frame(report: AnyReport, measure: str | None = None) -> pd.DataFrame:
     """Compare every pair of :func:`ablations` by one measure.
 
     ``p_adjusted`` is Holm's over the pairs, and the verdict follows it; intervals are of each pair
@@ -106,6 +107,7 @@ def ablation_frame(report: EvaluationReport, measure: str | None = None) -> pd.D
     """
     import pandas as pd
 
+    report = record_of(report)
     name = measure or next(iter(report.compared), "nDCG@10")
     rows = list(_rows(report, name))
     if rows:

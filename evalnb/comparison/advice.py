@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evalnb.comparison.ablation import Ablation, ablations, compare_pair
 from evalnb.comparison.verdicts import verdict_sentence
 from evalnb.evaluation.frames import scores_frame
-from evalnb.evaluation.report import EvaluationReport
+from evalnb.evaluation.report import AnyReport, EvaluationReport, record_of
 from evalnb.measures.names import parse_measure
 from evalnb.wording import listed
 
@@ -62,7 +62,7 @@ class Advice:
         return QUESTIONS[self.code]
 
 
-def advise(report: EvaluationReport) -> tuple[Advice, ...]:
+def advise(report: AnyReport) -> tuple[Advice, ...]:
     """Decide what one report can decide.
 
     Each question is one paired test of its own at .05, by the reciprocal rank where it was
@@ -73,6 +73,7 @@ def advise(report: EvaluationReport) -> tuple[Advice, ...]:
     tuple of Advice
         In the order of :data:`QUESTIONS`; only what the variants let somebody ask.
     """
+    report = record_of(report)
     legs = _Legs(report)
     return (*legs.pairs(), *_language(report, legs), *_warnings(report, legs))
 

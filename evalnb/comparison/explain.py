@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from evalnb.errors import BadInputError, NotFoundError
-from evalnb.evaluation.report import CaseResult, EvaluationReport
+from evalnb.evaluation.report import AnyReport, CaseResult, EvaluationReport, record_of
 from evalnb.gold.cases import GoldCase
 from evalnb.measures.judgements import Judgements, ranked_ids, result_by_label
 from evalnb.measures.names import Measure, parse_measure
@@ -69,7 +69,7 @@ class Explanation:
     missed: tuple[str, ...]
 
 
-def explain_case(report: EvaluationReport, case_id: str, measure: str) -> tuple[Explanation, ...]:
+def explain_case(report: AnyReport, case_id: str, measure: str) -> tuple[Explanation, ...]:
     """Explain one measure of one case, for every variant that answered.
 
     Raises
@@ -79,6 +79,7 @@ def explain_case(report: EvaluationReport, case_id: str, measure: str) -> tuple[
     UnknownMeasureError, BadInputError
         If it is no measure, or none of a ranking.
     """
+    report = record_of(report)
     known = {case.case_id: case for case in report.cases}
     if case_id not in known:
         raise NotFoundError(

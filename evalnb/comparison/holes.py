@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from evalnb.errors import BadInputError, NotFoundError
-from evalnb.evaluation.report import EvaluationReport
+from evalnb.evaluation.report import AnyReport, EvaluationReport, record_of
 from evalnb.gold.cases import GoldCase
 from evalnb.measures.judgements import Judgements, ranked_ids
 from evalnb.measures.names import Measure, parse_measure
@@ -57,7 +57,7 @@ class ToJudge:
     ranks: Mapping[str, int]
 
 
-def unjudged_bounds(report: EvaluationReport, measure: str) -> tuple[Bounds, ...]:
+def unjudged_bounds(report: AnyReport, measure: str) -> tuple[Bounds, ...]:
     """Bound every variant's mean of a measure by what its unjudged results could be.
 
     Raises
@@ -65,6 +65,7 @@ def unjudged_bounds(report: EvaluationReport, measure: str) -> tuple[Bounds, ...
     UnknownMeasureError, BadInputError
         If it is no measure, or none of a ranking.
     """
+    report = record_of(report)
     asked = _ranked(measure)
     found: dict[str, list[tuple[float, float, int]]] = defaultdict(list)
     for search in _searches(report, asked):
@@ -87,7 +88,7 @@ def unjudged_bounds(report: EvaluationReport, measure: str) -> tuple[Bounds, ...
 
 
 def judge_next(
-    report: EvaluationReport, *, baseline: str, measure: str | None = None, n: int = 20
+    report: AnyReport, *, baseline: str, measure: str | None = None, n: int = 20
 ) -> tuple[ToJudge, ...]:
     """Order unjudged results by what judging them would do to the decision.
 
@@ -99,6 +100,7 @@ def judge_next(
     NotFoundError
         If the baseline is no variant.
     """
+    report = record_of(report)
     names = [variant.name for variant in report.variants]
     if baseline not in names:
         raise NotFoundError(

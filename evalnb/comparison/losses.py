@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from evalnb.evaluation.report import CaseResult, EvaluationReport
+from evalnb.evaluation.report import AnyReport, CaseResult, EvaluationReport, record_of
 from evalnb.gold.cases import GoldCase
 from evalnb.measures.judgements import Judgements, label_of, labelled_documents, ranked_ids
 from evalnb.search.fusion import DEFAULT_CANDIDATES, DEFAULT_RERANK_DEPTH, fuse
@@ -61,11 +61,12 @@ class Lost:
         return REMEDIES[self.reason]
 
 
-def lost_cases(report: EvaluationReport) -> tuple[Lost, ...]:
+def lost_cases(report: AnyReport) -> tuple[Lost, ...]:
     """Find why each missed case was missed, of every variant's first repetition.
 
     A case is missed if it has targets and none of them was returned.
     """
+    report = record_of(report)
     cases = {case.case_id: case for case in report.cases}
     found = []
     for result in report.results:
@@ -79,10 +80,11 @@ def lost_cases(report: EvaluationReport) -> tuple[Lost, ...]:
     return tuple(found)
 
 
-def lost_frame(report: EvaluationReport) -> pd.DataFrame:
+def lost_frame(report: AnyReport) -> pd.DataFrame:
     """Count lost cases: one row a reason, one column a variant, in the order of the reasons."""
     import pandas as pd
 
+    report = record_of(report)
     counts = Counter((each.reason, each.variant) for each in lost_cases(report))
     names = [variant.name for variant in report.variants]
     rows = {

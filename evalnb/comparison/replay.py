@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from evalnb.comparison.fused_lists import FusedLists, Settings
 from evalnb.errors import BadInputError, NotFoundError
-from evalnb.evaluation.report import CaseResult, EvaluationReport
+from evalnb.evaluation.report import AnyReport, CaseResult, EvaluationReport, record_of
 from evalnb.measures.judgements import Judgements, label_of, labelled_documents
 from evalnb.measures.names import Measure, parse_measures
 from evalnb.measures.ranking import Score, place, score_ranking, unavailable
@@ -99,12 +99,13 @@ class Replay:
 
     def __init__(
         self,
-        report: EvaluationReport,
+        report: AnyReport,
         variant: str,
         *,
         measures: Sequence[str] | None = None,
         kind: Kind | None = None,
     ) -> None:
+        report = record_of(report)
         records = {record.name: record for record in report.variants}
         if variant not in records:
             raise NotFoundError(

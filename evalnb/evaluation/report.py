@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 from pydantic import BeforeValidator, Field, NonNegativeInt, ValidationError
 
@@ -197,6 +197,32 @@ class EvaluationReport(Record):
             )
             for channel, columns in result.candidates.items()
         }
+
+
+class ReportView(Protocol):
+    """What shows a record, as :class:`evalnb.Report` does."""
+
+    record: EvaluationReport
+
+
+AnyReport = EvaluationReport | ReportView
+
+
+def record_of(report: AnyReport) -> EvaluationReport:
+    """Return a report's record, given it or a view of it.
+
+    Raises
+    ------
+    BadInputError
+        If it is neither.
+    """
+    record = getattr(report, "record", report)
+    if not isinstance(record, EvaluationReport):
+        raise BadInputError(
+            f"expected a report, found {type(report).__name__}",
+            remedy="pass what evalnb.evaluate or evalnb.load_report returned",
+        )
+    return record
 
 
 def save_report(report: EvaluationReport, path: Path, *, limits: Limits | None = None) -> None:

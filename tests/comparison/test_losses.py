@@ -10,6 +10,7 @@ import pytest
 
 import evalnb as ev
 from evalnb.comparison.losses import Lost, lost_cases, lost_frame
+from evalnb.errors import BadInputError
 from evalnb.gold.cases import GoldCase, dataset_from_cases
 from evalnb.show import sections
 from evalnb.show.reading import reading_of
@@ -105,3 +106,10 @@ def test_the_table_stands_in_a_report() -> None:
     assert "not returned" in str(shown)
     nothing = ev.evaluate(gold(), {"all": at(1, "a")})
     assert "Every case with targets found one" in str(sections.lost(reading_of(nothing.record)))
+
+
+def test_a_report_and_its_record_are_taken_alike() -> None:
+    report = ev.evaluate(gold(), {"none": at(None, "b")})
+    assert lost_cases(report) == lost_cases(report.record)
+    with pytest.raises(BadInputError, match="expected a report, found str"):
+        lost_cases("report.json")  # type: ignore[arg-type]
