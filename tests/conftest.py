@@ -17,8 +17,9 @@ from hypothesis import settings
 
 PROJECT = Path(__file__).resolve().parent.parent
 
-settings.register_profile("developer", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True)
+EVERY_RUN = 40  # of each property; make soak takes thousands
+settings.register_profile("developer", deadline=None, max_examples=EVERY_RUN)
+settings.register_profile("ci", deadline=None, max_examples=EVERY_RUN, derandomize=True)
 settings.register_profile("soak", deadline=None, max_examples=20_000)
 SOAK = bool(os.environ.get("EVALNB_SOAK"))
 settings.load_profile("soak" if SOAK else "ci" if os.environ.get("CI") else "developer")
