@@ -25,6 +25,18 @@ SOAK = bool(os.environ.get("EVALNB_SOAK"))
 settings.load_profile("soak" if SOAK else "ci" if os.environ.get("CI") else "developer")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave slow tests to continuous integration, so that every run stays short."""
+    if os.environ.get("EVALNB_REQUIRE") or SOAK:
+        return
+    later = pytest.mark.skip(
+        reason="slow: EVALNB_REQUIRE=1 runs it, as continuous integration does"
+    )
+    for item in items:
+        if item.get_closest_marker("slow"):
+            item.add_marker(later)
+
+
 def _missing(reason: str) -> NoReturn:
     if os.environ.get("EVALNB_REQUIRE"):
         pytest.fail(f"required here: {reason}", pytrace=False)

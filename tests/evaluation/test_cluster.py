@@ -16,7 +16,7 @@ from evalnb.evaluation.request import EvaluationRequest, Variant
 from evalnb.evaluation.runner import run_evaluation
 from evalnb.gold.cases import GoldCase, dataset_from_cases
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
 N = 40
 GOLD = dataset_from_cases(

@@ -25,7 +25,7 @@ from evalnb.gold.dataset import load_gold_dir, write_gold_dir
 from evalnb.search.request import Overrides, QueryRequest, resolve_controls
 from evalnb.search.system import SearchContext
 
-pytestmark = pytest.mark.soak
+pytestmark = [pytest.mark.soak, pytest.mark.slow]
 
 SEARCH = """
 import time

@@ -111,6 +111,7 @@ def test_headings_and_questions_are_those_of_the_sections(
         assert words == f"## {display.title}\n\n{display.question}"
 
 
+@pytest.mark.slow
 @pytest.mark.notebook
 def test_a_report_folder_holds_both_notebooks_and_their_pages(
     report: EvaluationReport, tmp_path: Path
@@ -128,6 +129,7 @@ def test_a_report_folder_holds_both_notebooks_and_their_pages(
     assert str(tmp_path) not in page + (tmp_path / "variant_report.ipynb").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.notebook
 def test_a_report_that_cannot_be_read_fails_and_is_kept_as_evidence(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="no report here"):
@@ -139,6 +141,7 @@ def test_a_report_that_cannot_be_read_fails_and_is_kept_as_evidence(tmp_path: Pa
     assert (tmp_path / "out" / "failed" / "variant_report.ipynb").is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.notebook
 def test_the_quickstart_runs(tmp_path: Path) -> None:
     finished = run_notebook("01_quickstart", tmp_path, {"limit": 5})

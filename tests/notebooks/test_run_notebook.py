@@ -108,6 +108,7 @@ def test_an_unfinished_notebook_is_evidence_and_nothing_else(
     assert "after" not in printed(evidence)
 
 
+@pytest.mark.slow
 def test_a_run_past_its_time_leaves_no_kernel_and_no_earlier_report_is_lost(
     write_notebook: WriteNotebook, tmp_path: Path
 ) -> None:
@@ -126,6 +127,7 @@ def test_a_run_past_its_time_leaves_no_kernel_and_no_earlier_report_is_lost(
     assert "before" in printed(out / "failed" / "sample.ipynb")
 
 
+@pytest.mark.slow
 def test_a_killed_parent_leaves_no_kernel(write_notebook: WriteNotebook, tmp_path: Path) -> None:
     before, out = kernels(), tmp_path / "out"
     path = write_notebook("open('started', 'w').close()", "import time\ntime.sleep(600)")
@@ -144,6 +146,7 @@ def test_an_unknown_kernel_publishes_nothing(write_notebook: WriteNotebook, tmp_
     assert not (out / "sample.ipynb").exists()
 
 
+@pytest.mark.slow
 def test_output_under_load_is_whole(write_notebook: WriteNotebook, tmp_path: Path) -> None:
     path = write_notebook(
         "import sys\nfor i in range(2000):\n    sys.stdout.write('0' * 100)\n"
