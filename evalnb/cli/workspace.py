@@ -124,6 +124,8 @@ def ingest(
         f"{snapshot.n_units:,} units"
     )
     show(f"index {done.index}" if done.index else "no index built; see: evalnb index")
+    if done.index and opened.settings.language is None:
+        note("no language is set: words are found as they are written (--language en stems them)")
 
 
 def index(

@@ -215,3 +215,12 @@ def test_a_terminal_is_not_obeyed(evalnb: Run) -> None:
     out = evalnb("search", "evil", "--workspace", "ws")[1]
     assert "\x1b" not in out
     assert "\\u001b[2J evil" in out
+
+
+def test_an_ingest_without_a_language_says_what_that_means(tmp_path, capsys):
+    (tmp_path / "a.md").write_text("Running boats.")
+    arguments = ["ingest", str(tmp_path / "a.md"), "--workspace", str(tmp_path / "ws")]
+    assert main(arguments) == 0
+    assert "no language is set" in capsys.readouterr().err
+    assert main([*arguments, "--language", "en"]) == 0
+    assert "no language is set" not in capsys.readouterr().err
