@@ -236,6 +236,7 @@ def pool(
     """
     from evalnb.evaluation.report import load_report_record
     from evalnb.gold.judging import collect_returned, pool_rows, write_rows
+    from evalnb.measures.judgements import result_by_label
 
     loaded = [load_report_record(path) for path in reports]
     versions = {report.dataset.version_sha for report in loaded}
@@ -243,12 +244,14 @@ def pool(
         raise BadInputError(
             "the reports were measured against different gold", remedy="pool reports over one set"
         )
-    returned = collect_returned(
-        ((result.case_id, result.result.hits) for report in loaded for result in report.results),
-        kind=kind,
-        depth=depth,
-    )
     cases = {case.case_id: case for report in loaded for case in report.cases}
+    # Called as the labels call them, so that nothing is judged twice.
+    named = (
+        (result.case_id, result_by_label(cases[result.case_id], result.result).hits)
+        for report in loaded
+        for result in report.results
+    )
+    returned = collect_returned(named, kind=kind, depth=depth)
     rows = pool_rows(cases.values(), returned, kind=kind)
     if len(rows) == 1:
         raise BadInputError(

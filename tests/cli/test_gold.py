@@ -127,6 +127,16 @@ def test_bad_input_is_status_2(
     assert os.listdir() == ["a.csv"]
 
 
+def test_a_document_that_labels_name_is_pooled_once(capsys: pytest.CaptureFixture[str]) -> None:
+    import evalnb as ev
+
+    Path("named.csv").write_text("query,expected\nwhere,faq.md\n")
+    hits = [{"id": "k7", "text": "here", "metadata": {"source": "kb/faq.md"}}]
+    ev.evaluate("named.csv", {"one": lambda query: hits}).save("named.json")
+    assert run("pool", "named.json", "-o", "named_sheet.csv") == 0
+    assert "1 rows of 1 cases, 0 to judge" in capsys.readouterr().out
+
+
 def test_pool_and_merge(capsys: pytest.CaptureFixture[str]) -> None:
     import evalnb as ev
 
