@@ -67,17 +67,16 @@ def lost_cases(report: AnyReport) -> tuple[Lost, ...]:
     A case is missed if it has targets and none of them was returned.
     """
     report = record_of(report)
+    if not report.kinds:
+        return ()
+    kind, documents = report.kinds[0], report.documents_by_id()
     cases = {case.case_id: case for case in report.cases}
-    found = []
-    for result in report.results:
-        if result.repetition:
-            continue
-        case = cases[result.case_id]
-        for kind in report.kinds[:1]:
-            lost = _Search(report, case, result, kind).lost()
-            if lost is not None:
-                found.append(lost)
-    return tuple(found)
+    searches = (
+        _Search(report, cases[result.case_id], result, kind, documents)
+        for result in report.results
+        if not result.repetition
+    )
+    return tuple(lost for search in searches if (lost := search.lost()) is not None)
 
 
 def lost_frame(report: AnyReport) -> pd.DataFrame:
@@ -101,6 +100,7 @@ class _Search:
     case: GoldCase
     result: CaseResult
     kind: Kind
+    documents: Mapping[str, tuple[str, str | None]]
 
     @cached_property
     def judged(self) -> Judgements:
@@ -130,9 +130,7 @@ class _Search:
 
     def _traced(self) -> Lost:
         lists = self.report.candidates(self.result)
-        if not lists:
-            return self._because("not returned", "")
-        if self.kind not in ("unit", "document"):
+        if not lists or self.kind not in ("unit", "document"):
             return self._because("not returned", "")
         ranks = {name: rank for name, c in lists.items() if (rank := self._rank(c)) is not None}
         if not ranks:
@@ -156,14 +154,10 @@ class _Search:
             return next((n for n, key in enumerate(found.ids, 1) if key in self.targets), None)
         labels = labelled_documents(self.case)
         for n, key in enumerate(found.ids, 1):
-            own, name = self._documents.get(key, (key.rpartition("#")[0] or key, None))
+            own, name = self.documents.get(key, (key.rpartition("#")[0] or key, None))
             if self.targets.intersection((key, label_of(own, name, labels))):
                 return n
         return None
-
-    @cached_property
-    def _documents(self) -> Mapping[str, tuple[str, str | None]]:
-        return self.report.documents_by_id()
 
     def _depths(self, lists: Mapping[str, Candidates]) -> Iterator[str]:
         asked = self.result.controls.hints.candidates or DEFAULT_CANDIDATES
