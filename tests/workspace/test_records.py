@@ -146,3 +146,19 @@ def test_a_missing_file(tmp_path: Path) -> None:
     (tmp_path / "docs.jsonl").touch()
     with pytest.raises(NotFoundError, match=r"near it: docs.jsonl"):
         read(tmp_path / "doc.jsonl")
+
+
+def test_one_path_with_two_texts_is_refused_unless_dates_tell_them_apart(tmp_path: Path) -> None:
+    path = tmp_path / "docs.jsonl"
+    again = {"path": "x", "text": "one"}
+    path.write_bytes(lines(again, again, {"path": "x", "text": "two"}))
+    with pytest.raises(BadInputError, match=r"docs.jsonl:3.*'x' holds another text than at .*:1"):
+        read(path)
+    dated = [
+        {"path": "x", "text": text, "effective_from": f"{text}-01-01"} for text in ("2024", "2025")
+    ]
+    path.write_bytes(lines(*dated))
+    assert [text for *_, text in read(path)] == ["2024", "2025"]
+    corpus = {"sources": [{"key": "a", "documents": [again, {"path": "x", "text": "two"}]}]}
+    with pytest.raises(BadInputError, match="a, document 2"):
+        list(read_corpus(corpus, where="corpus.json"))

@@ -154,9 +154,9 @@ def test_going_back_is_the_old_snapshot_again(workspace: Workspace) -> None:
 
 
 def test_dated_revisions_stay_members(workspace: Workspace) -> None:
+    workspace.ingest_corpus(corpus(FIRST | {"text": "undated and replaced"}))
     workspace.ingest_corpus(
         corpus(
-            FIRST | {"text": "undated and replaced"},
             FIRST | {"text": "dated", "effective_from": "2020-01-01"},
             FIRST | {"text": "newest"},
         )

@@ -85,8 +85,9 @@ def read_corpus(document: Any, *, where: str) -> Iterator[tuple[str, Extracted]]
     """
     corpus = _validated(CorpusRecord, document, where=where)
     for source in corpus.sources:
-        for record in source.documents:
-            yield source.key, record.extracted()
+        paths = _Paths()
+        for number, record in enumerate(source.documents, 1):
+            yield source.key, paths.add(record, f"{where}: {source.key}, document {number}")
 
 
 def read_records_file(path: Path, *, source_key: str) -> Iterator[tuple[str, Extracted]]:
@@ -103,9 +104,31 @@ def read_records_file(path: Path, *, source_key: str) -> Iterator[tuple[str, Ext
         data = read_bounded(path, bound=CORPUS_BYTES, what="a corpus of records")
         yield from read_corpus(parse_strict(data, where=str(path)), where=str(path))
         return
+    paths = _Paths()
     for number, value in read_json_lines(path, bound=1 << 62):
-        record = _validated(DocumentRecord, _from_beir(value), where=f"{path}:{number}")
-        yield source_key, record.extracted()
+        place = f"{path}:{number}"
+        record = _validated(DocumentRecord, _from_beir(value), where=place)
+        yield source_key, paths.add(record, place)
+
+
+class _Paths:
+    """What undated records of one source hold: a path stands for one of them."""
+
+    def __init__(self) -> None:
+        self._undated: dict[str, tuple[str, str]] = {}
+
+    def add(self, record: DocumentRecord, where: str) -> Extracted:
+        document = record.extracted()
+        if record.effective_from is None and record.effective_to is None:
+            mine = document.bytes_sha256
+            held, first = self._undated.setdefault(record.path, (mine, where))
+            if held != mine:
+                raise BadInputError(
+                    f"{record.path!r} holds another text than at {first}",
+                    where=where,
+                    remedy="give the two paths of their own, or dates if they are editions",
+                )
+        return document
 
 
 def _from_beir(value: dict[str, Any]) -> dict[str, Any]:
