@@ -1,0 +1,1 @@
+"""Tools to look, tune and judge by hand: live in JupyterLab, static HTML everywhere else."""
