@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+from evalnb.comparison.stages import target_ranks
 from evalnb.evaluation.report import AnyReport, CaseResult, EvaluationReport, record_of
 from evalnb.gold.cases import GoldCase
-from evalnb.measures.judgements import Judgements, label_of, labelled_documents, ranked_ids
+from evalnb.measures.judgements import Judgements, labelled_documents, ranked_ids
 from evalnb.search.fusion import DEFAULT_CANDIDATES, DEFAULT_RERANK_DEPTH, fuse
 from evalnb.search.result import Candidates, Kind
 
@@ -111,6 +112,10 @@ class _Search:
         return self.judged.targets()
 
     @cached_property
+    def labels(self) -> frozenset[str]:
+        return labelled_documents(self.case)
+
+    @cached_property
     def returned(self) -> tuple[str, ...]:
         return ranked_ids(self.case, self.result.result, self.kind)
 
@@ -150,14 +155,9 @@ class _Search:
 
     def _rank(self, found: Candidates) -> int | None:
         """Return the rank of the first target in a list of candidates."""
-        if self.kind == "unit":
-            return next((n for n, key in enumerate(found.ids, 1) if key in self.targets), None)
-        labels = labelled_documents(self.case)
-        for n, key in enumerate(found.ids, 1):
-            own, name = self.documents.get(key, (key.rpartition("#")[0] or key, None))
-            if self.targets.intersection((key, label_of(own, name, labels))):
-                return n
-        return None
+        labels = None if self.kind == "unit" else self.labels
+        ranks = target_ranks(found.ids, self.targets, labels=labels, documents=self.documents)
+        return min(ranks.values(), default=None)
 
     def _depths(self, lists: Mapping[str, Candidates]) -> Iterator[str]:
         asked = self.result.controls.hints.candidates or DEFAULT_CANDIDATES

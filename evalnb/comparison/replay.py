@@ -185,7 +185,7 @@ class Replay:
         rankings: dict[str, tuple[str, ...]] = {}
         for result, fused in zip(self.results, self._lists.top(settings, wanted), strict=True):
             why = self._why_live(result, settings)
-            ids = _reranked(result, fused, settings.depth) if settings.rerank else fused
+            ids = reranked(result, fused, settings.depth) if settings.rerank else fused
             if why or ids is None:
                 needs_live[result.case_id] = why or "no rerank score"
             else:
@@ -284,7 +284,7 @@ def _label(key: str, document: tuple[str, str | None] | None, labels: frozenset[
     return whole if whole in labels and key not in labels else key
 
 
-def _reranked(result: CaseResult, fused: list[str], depth: int) -> list[str] | None:
+def reranked(result: CaseResult, fused: list[str], depth: int) -> list[str] | None:
     """Put the pool in the reranker's order; None if it did not see all of the pool."""
     pool, rest = fused[:depth], fused[depth:]
     known = result.result.rerank_scores
