@@ -23,7 +23,7 @@ from evalnb.gold.tabular.delimited import read_delimited
 from evalnb.gold.tabular.sheets import CELL_CHARACTERS, format_table, read_sheet
 from evalnb.gold.tabular.table import NO, YES, Row, Table, find_columns, named_rows
 from evalnb.limits import CASES_BYTES
-from evalnb.search.result import Hit, Kind
+from evalnb.search.result import KINDS, Hit, Kind
 from evalnb.strict_json import describe_validation_error
 from evalnb.wording import near_names, shown
 
@@ -131,29 +131,31 @@ class Merged:
     changes: tuple[str, ...]
 
 
-class _Judgement(NamedTuple):
-    row: Row
-    grade: int | None
-    forbidden: bool | None
+class Judgement(NamedTuple):
+    """What is said of one id; null leaves standing what the gold has."""
+
+    grade: int | None = None
+    forbidden: bool | None = None
 
 
-def _read_judgements(
-    rows: Iterable[Row], cases: Mapping[str, GoldCase]
-) -> dict[str, dict[str, _Judgement]]:
+_Sheet = dict[str, dict[str, tuple[Judgement, Row]]]
+
+
+def _read_judgements(rows: Iterable[Row], cases: Mapping[str, GoldCase]) -> _Sheet:
     """Gather by case and id what the rows judge, each checked against the case it names."""
-    judged: dict[str, dict[str, _Judgement]] = {}
+    judged: _Sheet = {}
     for row in rows:
         _check_case(row, cases)
-        found = _Judgement(row, row.grade(), _flag(row))
-        if found.grade is None and found.forbidden is None:
+        found = Judgement(row.grade(), _flag(row))
+        if found == Judgement():
             continue
         if found.forbidden and (found.grade or 0) >= 1:
             row.refuse("forbidden", f"forbidden but graded {found.grade}")
-        before = judged.setdefault(row["case_id"], {}).setdefault(row["id"], found)
-        if before[1:] != found[1:]:
+        before, first = judged.setdefault(row["case_id"], {}).setdefault(row["id"], (found, row))
+        if before != found:
             row.refuse(
                 "grade",
-                f"{row['id']!r} is judged otherwise in row {before.row.number}",
+                f"{row['id']!r} is judged otherwise in row {first.number}",
                 remedy="keep the row that is right",
             )
     return judged
@@ -195,8 +197,7 @@ def merge_judgements(dataset: GoldDataset, table: Table, *, kind: Kind = "docume
         Naming the cell: an unknown case, another query, a grade that is no whole number, two rows
         that contradict each other.
     """
-    if f"{kind}_relevance" not in GoldCase.model_fields:
-        raise BadInputError(f"{kind} ids cannot be graded")
+    check_gradable(kind)
     # With a mapping, columns that judges have added are left out instead of refused.
     positions, _ = find_columns(table, {"id": "id"}, columns=COLUMNS, required=_REQUIRED)
     rows = named_rows(table, {name: at for name, at in positions.items() if name in _READ})
@@ -204,15 +205,39 @@ def merge_judgements(dataset: GoldDataset, table: Table, *, kind: Kind = "docume
     cases: list[GoldCase] = []
     changes: list[str] = []
     for case in dataset.cases:
-        judged = sheet.get(case.case_id, {})
-        merged = _merge_case(case, judged, kind) if judged else case
+        rows_of_case = sheet.get(case.case_id, {})
+        judged = {key: found for key, (found, _) in rows_of_case.items()}
+        try:
+            merged = judged_case(case, judged, kind) if judged else case
+        except ValidationError as error:
+            _, first = next(iter(rows_of_case.values()))
+            first.refuse("id", describe_validation_error(error))
         changes += _changes(case, merged, kind)
         cases.append(merged)
     pinned = dataset_from_cases(tuple(cases), dataset_id=dataset.dataset_id, name=dataset.name)
     return Merged(pinned, tuple(changes))
 
 
-def _merge_case(case: GoldCase, judged: Mapping[str, _Judgement], kind: Kind) -> GoldCase:
+def check_gradable(kind: Kind) -> None:
+    """Refuse a kind whose ids have no grades in gold.
+
+    Raises
+    ------
+    BadInputError
+        For a source or a revision.
+    """
+    if f"{kind}_relevance" not in GoldCase.model_fields:
+        raise BadInputError(f"{kind} ids cannot be graded")
+
+
+def judged_case(case: GoldCase, judged: Mapping[str, Judgement], kind: Kind) -> GoldCase:
+    """Return a case with judgements taken in, by id.
+
+    Raises
+    ------
+    ValidationError
+        If the labels then contradict each other.
+    """
     standing, grades = _grades(case, kind), case.relevance(kind)
     expected = dict.fromkeys(case.expected.of(kind))
     forbidden = dict.fromkeys(case.forbidden.of(kind))
@@ -237,11 +262,32 @@ def _merge_case(case: GoldCase, judged: Mapping[str, _Judgement], kind: Kind) ->
     fields["graded_relevance"] = {
         key: grade for key, grade in case.graded_relevance.items() if key not in grades
     }
-    try:
-        return GoldCase.model_validate_json(json.dumps(fields))
-    except ValidationError as error:
-        first = next(iter(judged.values())).row
-        first.refuse("id", describe_validation_error(error))
+    return GoldCase.model_validate_json(json.dumps(fields))
+
+
+def version_changes(before: GoldDataset | None, after: GoldDataset) -> tuple[str, ...]:
+    """Say, a line each, what a version has that the one before it had not, and the reverse.
+
+    Cases that were added or removed, grades that changed, and other fields that did by name.
+    """
+    old = {case.case_id: case for case in before.cases} if before is not None else {}
+    new = {case.case_id: case for case in after.cases}
+    lines = [f"{case_id}: removed" for case_id in old if case_id not in new]
+    for case_id, case in new.items():
+        if case_id not in old:
+            lines.append(f"{case_id}: added: {shown(case.request.query)}")
+        lines += _case_changes(old.get(case_id), case)
+    return tuple(lines)
+
+
+def _case_changes(before: GoldCase | None, after: GoldCase) -> Iterator[str]:
+    empty = GoldCase(case_id=after.case_id, split=after.split, request=after.request)
+    for kind in KINDS:
+        yield from _changes(before or empty, after, kind)
+    for name in GoldCase.model_fields:
+        graded = "relevance" in name or name in {"expected", "forbidden"}
+        if before is not None and not graded and getattr(before, name) != getattr(after, name):
+            yield f"{after.case_id}: {name} changed"
 
 
 def _changes(before: GoldCase, after: GoldCase, kind: Kind) -> Iterator[str]:
