@@ -6,7 +6,12 @@ EVALNB_REQUIRE=1, as in continuous integration, the same absence fails.
 
 from __future__ import annotations
 
+import contextlib
+import doctest
+import io
 import os
+import re
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -35,6 +40,34 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("slow"):
             item.add_marker(later)
+
+
+LAYOUT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@pytest.fixture(scope="session")
+def play_session() -> Callable[[str, Path], None]:
+    """Return what runs a console block of the documentation in a folder.
+
+    ``cat`` shows files that the block brings; each command prints what stands below it.
+    """
+    from evalnb.cli.main import main
+
+    def play(session: str, folder: Path) -> None:
+        parts = re.split(r"^\$ (.*)\n", session, flags=re.M)[1:]
+        for typed, shown in zip(parts[::2], parts[1::2], strict=True):
+            program, *arguments = shlex.split(typed)
+            if program == "cat":
+                (folder / arguments[0]).write_text(shown)
+                continue
+            assert program == "evalnb", typed
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                status = main(arguments)
+            assert status == 0, typed
+            alike = doctest.OutputChecker().check_output(shown, out.getvalue(), LAYOUT)
+            assert alike, f"{typed}\n{out.getvalue()}"
+
+    return play
 
 
 def _missing(reason: str) -> NoReturn:

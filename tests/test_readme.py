@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import doctest
-import io
 import re
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +11,6 @@ from typing import Any
 import pytest
 
 import evalnb as ev
-from evalnb.cli.main import main
 
 README = (Path(__file__).resolve().parent.parent / "README.md").read_text()
 ALIKE = doctest.OutputChecker().check_output
@@ -95,21 +91,6 @@ def test_a_search_compared_with_itself(office: Path) -> None:
     assert "identical on all 12 pairs" in str(ev.compare(report, baseline="one"))
 
 
-def _commands(session: str) -> list[tuple[str, str]]:
-    """Split a console block into what is typed and what is shown."""
-    parts = re.split(r"^\$ (.*)\n", session, flags=re.M)[1:]
-    return list(zip(parts[::2], parts[1::2], strict=True))
-
-
-def test_the_console_of_the_readme(office: Path) -> None:
-    """``cat`` shows files that the session has; each command prints what stands below it."""
-    for typed, shown in (pair for session in SESSIONS for pair in _commands(session)):
-        program, *arguments = shlex.split(typed)
-        if program == "cat":
-            (office / arguments[0]).write_text(shown)
-            continue
-        assert program == "evalnb", typed
-        with contextlib.redirect_stdout(io.StringIO()) as out:
-            status = main(arguments)
-        assert status == 0, typed
-        assert ALIKE(shown, out.getvalue(), LAYOUT), f"{typed}\n{out.getvalue()}"
+def test_the_console_of_the_readme(office: Path, play_session: Callable[[str, Path], None]) -> None:
+    for session in SESSIONS:
+        play_session(session, office)

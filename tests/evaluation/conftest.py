@@ -17,6 +17,21 @@ CORPUS = Path(__file__).resolve().parents[1] / "fixtures" / "evaluation" / "corp
 
 
 @pytest.fixture(scope="session")
+def numbered() -> GoldDataset:
+    """Return thirty questions, "question 0" and on; the nth expects the document d(n mod 7)."""
+    cases = (
+        GoldCase(
+            case_id=f"c{n}",
+            split="development",
+            request={"query": f"question {n}"},
+            expected={"document_ids": [f"d{n % 7}"]},
+        )
+        for n in range(30)
+    )
+    return dataset_from_cases(tuple(cases), dataset_id="numbered")
+
+
+@pytest.fixture(scope="session")
 def declared_corpus() -> dict[str, Any]:
     """Return the corpus as declared: sources with their documents, cases in keys and paths."""
     return json.loads(CORPUS.read_bytes())

@@ -14,23 +14,9 @@ from evalnb.errors import BadInputError, MissingExtraError, NotEvaluatedError
 from evalnb.evaluation.report import Observed
 from evalnb.evaluation.request import EvaluationRequest, Variant
 from evalnb.evaluation.runner import run_evaluation
-from evalnb.gold.cases import GoldCase, dataset_from_cases
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
-N = 40
-GOLD = dataset_from_cases(
-    tuple(
-        GoldCase(
-            case_id=f"c{n}",
-            split="development",
-            request={"query": f"question {n}"},
-            expected={"document_ids": [f"d{n % 7}"]},
-        )
-        for n in range(N)
-    ),
-    dataset_id="forty",
-)
 SEARCHES = """
 import os, signal, time
 
@@ -90,37 +76,37 @@ def outside_observed(report):
     return report.record.model_copy(update={"observed": Observed()})
 
 
-def test_the_same_report(searches, cluster, smoke_workspace, smoke_gold):
+def test_the_same_report(searches, cluster, smoke_workspace, smoke_gold, numbered):
     def of_a_notebook(query):
         return ["d1"]
 
     systems = {"find": searches.find, "by value": of_a_notebook}
-    alone, beside = (evaluate(GOLD, systems, executor=e) for e in (None, on(cluster)))
+    alone, beside = (evaluate(numbered, systems, executor=e) for e in (None, on(cluster)))
     assert outside_observed(beside) == outside_observed(alone)
     alone, beside = (evaluate(smoke_gold, smoke_workspace, executor=e) for e in (None, on(cluster)))
     assert outside_observed(beside) == outside_observed(alone)
 
 
-def test_both_workers_search(searches, cluster):
-    report = evaluate(GOLD, {"v": searches.process}, executor=on(cluster))
+def test_both_workers_search(searches, cluster, numbered):
+    report = evaluate(numbered, {"v": searches.process}, executor=on(cluster))
     pids = {int(r.result.hits[0].ids.document_id) for r in report.record.results}
     assert pids == {nanny.pid for nanny in cluster.workers.values()}
 
 
-def test_a_killed_workers_searches_are_run_again(searches, cluster):
-    alone = evaluate(GOLD, {"v": searches.slow})
+def test_a_killed_workers_searches_are_run_again(searches, cluster, numbered):
+    alone = evaluate(numbered, {"v": searches.slow})
     pids = [nanny.pid for nanny in cluster.workers.values()]
     killer = threading.Timer(0.4, os.kill, (pids[0], signal.SIGKILL))
     killer.start()
-    beside = evaluate(GOLD, {"v": searches.slow}, executor=on(cluster))
+    beside = evaluate(numbered, {"v": searches.slow}, executor=on(cluster))
     killer.join()
     assert outside_observed(beside) == outside_observed(alone)
     cluster.wait_for_workers(2, timeout=30)
     assert pids != [nanny.pid for nanny in cluster.workers.values()]
 
 
-def test_a_search_that_kills_its_worker_is_na_and_takes_nobody_along(searches, cluster):
-    report = evaluate(GOLD, {"v": searches.dies}, executor=on(cluster))
+def test_a_search_that_kills_its_worker_is_na_and_takes_nobody_along(searches, cluster, numbered):
+    report = evaluate(numbered, {"v": searches.dies}, executor=on(cluster))
     lost = [r for r in report.record.results if r.result.status != "ok"]
     assert [r.case_id for r in lost] == ["c7"]
     assert lost[0].result.reason == (
@@ -128,7 +114,7 @@ def test_a_search_that_kills_its_worker_is_na_and_takes_nobody_along(searches, c
     )
 
 
-def test_a_lost_scheduler_leaves_the_rest_na(searches, cluster):
+def test_a_lost_scheduler_leaves_the_rest_na(searches, cluster, numbered):
     cluster.wait_for_workers(1, timeout=60)
     lost = threading.Thread(target=cluster.close)
 
@@ -137,7 +123,7 @@ def test_a_lost_scheduler_leaves_the_rest_na(searches, cluster):
             lost.start()
 
     record = run_evaluation(
-        GOLD,
+        numbered,
         {"workspace": system(searches.slow)},
         EvaluationRequest(variants=(Variant(name="v"),)),
         executor=on(cluster),
@@ -145,18 +131,18 @@ def test_a_lost_scheduler_leaves_the_rest_na(searches, cluster):
     )
     lost.join()
     reasons = {r.result.reason for r in record.results if r.result.status != "ok"}
-    assert 3 <= sum(r.result.status == "ok" for r in record.results) < N
+    assert 3 <= sum(r.result.status == "ok" for r in record.results) < len(numbered)
     assert all("Dask" in reason for reason in reasons)
 
 
-def test_nobody_there():
+def test_nobody_there(numbered):
     with pytest.raises(NotEvaluatedError, match="no Dask scheduler answers"):
-        evaluate(GOLD, {"v": lambda q: []}, executor="dask:tcp://127.0.0.1:9")
+        evaluate(numbered, {"v": lambda q: []}, executor="dask:tcp://127.0.0.1:9")
     with pytest.raises((NotEvaluatedError, BadInputError)):
-        evaluate(GOLD, {"v": lambda q: []}, executor="dask:nonsense://x")
+        evaluate(numbered, {"v": lambda q: []}, executor="dask:nonsense://x")
 
 
-def test_without_dask_the_extra_is_named(monkeypatch):
+def test_without_dask_the_extra_is_named(monkeypatch, numbered):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MissingExtraError, match=r"evalnb\[cluster\]"):
-        evaluate(GOLD, {"v": lambda q: []}, executor="dask:tcp://127.0.0.1:9")
+        evaluate(numbered, {"v": lambda q: []}, executor="dask:tcp://127.0.0.1:9")

@@ -21,23 +21,9 @@ from evalnb.evaluation.dispatch import AHEAD, Dispatch
 from evalnb.evaluation.executors import ThreadPool, parse_executor
 from evalnb.evaluation.report import Observed
 from evalnb.evaluation.searching import Searcher, Setup, Task
-from evalnb.gold.cases import GoldCase, dataset_from_cases
 from evalnb.search.request import Controls, QueryRequest
 from evalnb.search.system import SearchContext
 
-N = 30
-GOLD = dataset_from_cases(
-    tuple(
-        GoldCase(
-            case_id=f"c{n}",
-            split="development",
-            request={"query": f"question {n}"},
-            expected={"document_ids": [f"d{n % 7}"]},
-        )
-        for n in range(N)
-    ),
-    dataset_id="thirty",
-)
 SEARCHES = """
 import ctypes, os, signal, time
 from pathlib import Path
@@ -99,14 +85,14 @@ def statuses(report):
 
 
 @pytest.mark.parametrize("executor", ["local", "local:1", "local:4", "processes:2"])
-def test_every_executor_gives_the_same_report(searches, tmp_path, executor):
+def test_every_executor_gives_the_same_report(searches, tmp_path, executor, numbered):
     documents = tmp_path / "documents"
     documents.mkdir()
     for n in range(12):
         (documents / f"d{n}.md").write_text(f"# Document {n}\n\nquestion {n} and others")
     workspace = open_workspace_with(tmp_path / "ws", documents)
     run = tmp_path / "old.run"
-    run.write_text("".join(f"c{n} Q0 d{n % 5} 1 1.0 t\n" for n in range(N)))
+    run.write_text("".join(f"c{n} Q0 d{n % 5} 1 1.0 t\n" for n in range(len(numbered))))
     systems = {
         "find": searches.find,
         "fail": searches.fail,
@@ -115,8 +101,8 @@ def test_every_executor_gives_the_same_report(searches, tmp_path, executor):
         "phrase": (workspace, {"hints": {"lexical_operator": "phrase"}}),
         "run": run,
     }
-    alone = evaluate(GOLD, systems, repetitions=2)
-    beside = evaluate(GOLD, systems, repetitions=2, executor=executor)
+    alone = evaluate(numbered, systems, repetitions=2)
+    beside = evaluate(numbered, systems, repetitions=2, executor=executor)
     assert outside_observed(beside) == outside_observed(alone)
     assert [v is None for v in beside.record.observed.latency_ms] == [
         v is None for v in alone.record.observed.latency_ms
@@ -130,8 +116,8 @@ def open_workspace_with(folder, documents):
     return open_workspace(folder)
 
 
-def test_processes_search_in_their_own(searches):
-    report = evaluate(GOLD, {"v": searches.process}, executor="processes:2")
+def test_processes_search_in_their_own(searches, numbered):
+    report = evaluate(numbered, {"v": searches.process}, executor="processes:2")
     pids = {r.result.hits[0].ids.document_id for r in report.record.results}
     assert len(pids) == 2
     assert not any(psutil.pid_exists(int(pid)) for pid in pids)
@@ -140,10 +126,10 @@ def test_processes_search_in_their_own(searches):
 @pytest.mark.parametrize(
     "name", ["threads", "local:0", "local:-1", "local:x", "processes:", "dask", "dask:", "", "a\n"]
 )
-def test_an_unknown_executor_is_refused_before_anything(name):
+def test_an_unknown_executor_is_refused_before_anything(name, numbered):
     calls = []
     with pytest.raises(BadInputError, match="no executor is called"):
-        evaluate(GOLD, {"v": calls.append}, executor=name)
+        evaluate(numbered, {"v": calls.append}, executor=name)
     assert not calls
 
 
@@ -153,7 +139,7 @@ def test_names():
     assert parse_executor("dask:tls://h:1") == ("dask", None, "tls://h:1")
 
 
-def test_what_cannot_be_sent_is_named_before_the_first_search(searches):
+def test_what_cannot_be_sent_is_named_before_the_first_search(searches, numbered):
     calls = []
 
     def kept(query):
@@ -161,14 +147,16 @@ def test_what_cannot_be_sent_is_named_before_the_first_search(searches):
 
     systems = {"sent": searches.find, "kept": kept}
     with pytest.raises(BadInputError, match=r"'kept' cannot be sent.*top level of a module"):
-        evaluate(GOLD, systems, executor="processes:2")
+        evaluate(numbered, systems, executor="processes:2")
     assert not calls
 
 
-def test_what_the_workers_cannot_import_is_named_before_the_first_search(searches, monkeypatch):
+def test_what_the_workers_cannot_import_is_named_before_the_first_search(
+    searches, monkeypatch, numbered
+):
     monkeypatch.setattr(sys, "path", [p for p in sys.path if p != sys.path[0]])
     with pytest.raises(BadInputError, match="'v' cannot be loaded in a worker: No module"):
-        evaluate(GOLD, {"v": searches.find}, executor="processes:2")
+        evaluate(numbered, {"v": searches.find}, executor="processes:2")
 
 
 def test_a_script_that_is_not_guarded_says_so(tmp_path):
@@ -187,42 +175,45 @@ def test_a_script_that_is_not_guarded_says_so(tmp_path):
     assert 'if __name__ == "__main__":' in done.stderr
 
 
-def test_a_search_that_kills_its_worker_is_na_and_takes_nobody_along(searches):
-    report = evaluate(GOLD, {"v": searches.dies}, executor="processes:2")
+def test_a_search_that_kills_its_worker_is_na_and_takes_nobody_along(searches, numbered):
+    report = evaluate(numbered, {"v": searches.dies}, executor="processes:2")
     lost = {case_id for case_id, status in statuses(report).items() if status != "ok"}
     assert lost == {"c7"}
     [reason] = [r.result.reason for r in report.record.results if r.case_id == "c7"]
     assert reason == "SEARCH_FAILED: the worker process died, 3 times over this search"
 
 
-def test_the_searches_of_a_lost_worker_are_run_again(searches):
-    report = evaluate(GOLD, {"v": searches.dies_once}, executor="processes:2")
+def test_the_searches_of_a_lost_worker_are_run_again(searches, numbered):
+    report = evaluate(numbered, {"v": searches.dies_once}, executor="processes:2")
     assert set(statuses(report).values()) == {"ok"}
 
 
 @pytest.mark.parametrize("executor", ["local:2", "processes:2"])
-def test_a_stuck_search_is_given_up_and_blocks_nothing(searches, executor):
+def test_a_stuck_search_is_given_up_and_blocks_nothing(searches, executor, numbered):
     began = time.monotonic()
-    report = evaluate(GOLD, {"v": searches.stuck}, executor=executor, timeout_s=0.2)
+    report = evaluate(numbered, {"v": searches.stuck}, executor=executor, timeout_s=0.2)
     assert time.monotonic() - began < 60
     found = statuses(report)
     assert found.pop("c3") == "unavailable"
     assert set(found.values()) == {"ok"}
 
 
-def test_a_passed_deadline_ends_the_searches_not_the_report():
+def test_a_passed_deadline_ends_the_searches_not_the_report(numbered):
     report = evaluate(
-        GOLD, {"v": lambda q: time.sleep(0.2) or ["d1"]}, executor="local:2", deadline_s=0.5
+        numbered,
+        {"v": lambda q: time.sleep(0.2) or ["d1"]},
+        executor="local:2",
+        deadline_s=0.5,
     )
     found = list(statuses(report).values())
-    assert 0 < found.count("ok") < N
+    assert 0 < found.count("ok") < len(numbered)
     assert any("deadline" in (r.result.reason or "") for r in report.record.results)
 
 
-def test_a_worker_that_cannot_keep_the_deadline_is_left_behind(searches, monkeypatch):
+def test_a_worker_that_cannot_keep_the_deadline_is_left_behind(searches, monkeypatch, numbered):
     monkeypatch.setattr(dispatch, "GRACE_S", 0.5)
     began = time.monotonic()
-    report = evaluate(GOLD, {"v": searches.clings}, executor="processes:1", deadline_s=2)
+    report = evaluate(numbered, {"v": searches.clings}, executor="processes:1", deadline_s=2)
     assert time.monotonic() - began < 60
     [reason] = [r.result.reason for r in report.record.results if r.case_id == "c3"]
     assert reason == "SEARCH_TIMEOUT: the deadline of the request has passed"
@@ -251,11 +242,14 @@ def test_a_worker_that_sees_another_state_ends_the_run(smoke_workspace, smoke_go
         evaluate(smoke_gold, {"v": Unstable(smoke_workspace)}, executor="local:2")
 
 
-def test_what_workers_found_is_kept_and_used_again(searches, tmp_path):
+def test_what_workers_found_is_kept_and_used_again(searches, tmp_path, numbered):
     versioned = {"v": system(searches.find, version="1")}
-    first = evaluate(GOLD, versioned, executor="local:3", cache=tmp_path / "cache")
-    second = evaluate(GOLD, versioned, executor="processes:1", cache=tmp_path / "cache")
-    assert (first.record.observed.n_resumed, second.record.observed.n_resumed) == (0, N)
+    first = evaluate(numbered, versioned, executor="local:3", cache=tmp_path / "cache")
+    second = evaluate(numbered, versioned, executor="processes:1", cache=tmp_path / "cache")
+    assert (first.record.observed.n_resumed, second.record.observed.n_resumed) == (
+        0,
+        len(numbered),
+    )
     assert outside_observed(first) == outside_observed(second)
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import doctest
 import io
 import re
-import shlex
 import sys
 from pathlib import Path
 
@@ -14,14 +12,11 @@ import psycopg
 import pytest
 
 import evalnb as ev
-from evalnb.cli.main import main
 from evalnb.workspace.system import open_workspace
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "systems"
 PAGES = sorted(FOLDER.glob("*.md"))
 BLOCKS = re.compile(r"^```(\w+)\n(.*?)^```", re.S | re.M)
-ALIKE = doctest.OutputChecker().check_output
-LAYOUT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 HANDBOOK = {
     "passwords": "Open the sign-in page and choose reset my password. A link is sent by mail.",
@@ -90,28 +85,8 @@ def workspace_of(office):
     workspace.index("text:minilm-l6-v2-int8")
 
 
-def commands(session):
-    """Split a console block into what is typed and what is shown."""
-    parts = re.split(r"^\$ (.*)\n", session, flags=re.M)[1:]
-    return zip(parts[::2], parts[1::2], strict=True)
-
-
-def check_session(session, office):
-    """``cat`` shows files that the session has; each command prints what stands below it."""
-    for typed, shown in commands(session):
-        program, *arguments = shlex.split(typed)
-        if program == "cat":
-            (office / arguments[0]).write_text(shown)
-            continue
-        assert program == "evalnb", typed
-        with contextlib.redirect_stdout(io.StringIO()) as out:
-            status = main(arguments)
-        assert status == 0, typed
-        assert ALIKE(shown, out.getvalue(), LAYOUT), f"{typed}\n{out.getvalue()}"
-
-
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_page_runs_from_top_to_bottom(page, office, providers):
+def test_a_page_runs_from_top_to_bottom(page, office, providers, play_session):
     text = page.read_text()
     for named, here in providers.items():
         text = text.replace(named, here)
@@ -130,7 +105,7 @@ def test_a_page_runs_from_top_to_bottom(page, office, providers):
             first, _, rest = block.partition("\n")
             (office / first.removeprefix("# ")).write_text(rest)
         elif kind == "console":
-            check_session(block, office)
+            play_session(block, office)
         else:
             assert kind == "python"
             with contextlib.redirect_stdout(io.StringIO()) as out:
