@@ -201,8 +201,11 @@ class Labels:
         return match_content(self.case, hit.document_name, hit.text) is not None
 
 
-def labels_of(report: EvaluationReport) -> dict[tuple[str, str], Labels]:
-    """Return the labels by variant and case."""
+def labels_of(
+    report: EvaluationReport, cases: Iterable[GoldCase] | None = None
+) -> dict[tuple[str, str], Labels]:
+    """Return the labels by variant and case; of every case unless some are given."""
+    chosen = report.cases if cases is None else tuple(cases)
     units = {variant.name: report.content_units.get(variant.system) for variant in report.variants}
     return {
         (name, case.case_id): Labels(
@@ -211,7 +214,7 @@ def labels_of(report: EvaluationReport) -> dict[tuple[str, str], Labels]:
             None if found is None or not case.content else frozenset(found.get(case.case_id, ())),
         )
         for name, found in units.items()
-        for case in report.cases
+        for case in chosen
     }
 
 

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from evalnb.comparison.stages import Course, courses
 from evalnb.evaluation.frames import HitLabel, Labels, labels_of
 from evalnb.evaluation.report import CaseResult, EvaluationReport
 from evalnb.gold.cases import GoldCase
 from evalnb.measures.content import match_content
 from evalnb.measures.judgements import ranking, result_by_label
 from evalnb.measures.scoring import ScoreRow
-from evalnb.search.result import Candidates, Hit, QueryResult
+from evalnb.search.result import AssetLocator, Hit, QueryResult
 from evalnb.show.excerpts import EXCERPT_LABELLED, EXCERPT_OTHER, Excerpt, cut_excerpt
 from evalnb.show.expected import describe_expected, document_names, ids_in_words
 from evalnb.show.text import plural
-
-LOST_SHOWN = 8  # relevant ids listed as not selected, per variant
 
 Sign = Literal["relevant", "forbidden", "not relevant", "unjudged"]
 SIGNS: dict[Sign, str] = {"relevant": "✓", "forbidden": "✗", "not relevant": "–", "unjudged": "?"}
@@ -26,7 +24,10 @@ SIGNS: dict[Sign, str] = {"relevant": "✓", "forbidden": "✗", "not relevant":
 
 @dataclass(frozen=True, slots=True)
 class HitView:
-    """One hit with its label, and where the baseline had the same thing."""
+    """One hit with its label, and where the baseline had the same thing.
+
+    ``asset`` is the id of what a hit pictures and, where it is known, the SHA-256 of its bytes.
+    """
 
     rank: int
     sign: Sign
@@ -39,14 +40,7 @@ class HitView:
     moved: str
     is_code: bool
     excerpt: Excerpt | None
-
-
-@dataclass(frozen=True, slots=True)
-class LostView:
-    """A relevant id that was not selected, and the rank each channel's candidates had it at."""
-
-    key: str
-    ranks: tuple[tuple[str, int | None], ...]
+    asset: tuple[str, str | None] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +48,7 @@ class VariantView:
     """One variant's answer to one case; its first repetition is shown in full.
 
     ``first_ranks`` holds the rank of the first relevant hit per repetition, None for a miss;
-    ``lost`` is None where the candidates were not recorded.
+    ``courses`` the way of each relevant id, None where the candidates were not recorded.
     """
 
     name: str
@@ -62,7 +56,7 @@ class VariantView:
     first_ranks: tuple[int | None, ...]
     scores: tuple[ScoreRow, ...]
     hits: tuple[HitView, ...]
-    lost: tuple[LostView, ...] | None
+    courses: tuple[Course, ...] | None
     decisions: tuple[str, ...] | None
     duplicates_dropped: int
 
@@ -100,14 +94,23 @@ class CaseView:
     changes: Mapping[str, Change]
 
 
-def view_cases(
-    report: EvaluationReport,
-    *,
-    baseline: str = "",
-    changes: Mapping[str, Mapping[str, Change]] | None = None,
-    case_ids: Collection[str] | None = None,
-) -> Iterator[CaseView]:
-    """View cases one by one, in the report's order.
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one case ended under one variant, in its first repetition.
+
+    ``rank`` is that of the first relevant hit; ``labelled`` says whether there is any to be found.
+    """
+
+    case_id: str
+    variant: str
+    failed: bool
+    labelled: bool
+    rank: int | None
+    leaks: bool
+
+
+class CaseSource:
+    """A report laid out so that one case can be viewed without reading the others.
 
     Parameters
     ----------
@@ -115,72 +118,98 @@ def view_cases(
         The variant whose ranks the others are set against; none if empty.
     changes
         candidate -> case_id -> change.
-    case_ids
-        Only these; all unless given.
     """
-    wanted = {case.case_id for case in report.cases} if case_ids is None else set(case_ids)
-    labels, names = labels_of(report), document_names(report)
-    ids_of = _ids_by_name(names)
-    found: dict[str, dict[str, list[CaseResult]]] = defaultdict(lambda: defaultdict(list))
-    for result in report.results:
-        if result.case_id in wanted:
-            found[result.case_id][result.variant].append(result)
-    for case in report.cases:
-        if case.case_id not in wanted:
-            continue
-        results = found[case.case_id]
-        base = results.get(baseline)
+
+    def __init__(
+        self,
+        report: EvaluationReport,
+        *,
+        baseline: str = "",
+        changes: Mapping[str, Mapping[str, Change]] | None = None,
+    ) -> None:
+        self.report, self.baseline, self._changes = report, baseline, changes or {}
+        self.cases = {case.case_id: case for case in report.cases}
+        self._names, self._documents = document_names(report), report.documents_by_id()
+        self._results: dict[str, dict[str, list[CaseResult]]] = {key: {} for key in self.cases}
+        for result in report.results:
+            self._results[result.case_id].setdefault(result.variant, []).append(result)
+
+    def view(self, case_id: str, variants: Collection[str] | None = None) -> CaseView:
+        """View one case, under some of the variants or all."""
+        case, results = self.cases[case_id], self._results[case_id]
+        base = results.get(self.baseline)
         before = _ranks(result_by_label(case, base[0].result)) if base else None
-        mine = {variant: labels[variant, case.case_id] for variant in results}
-        yield CaseView(
+        shown = [name for name in results if variants is None or name in variants]
+        labels = labels_of(self.report, (case,))
+        return CaseView(
             case=case,
-            labelled=any(_has_targets(label) for label in mine.values()),
-            expected=tuple(describe_expected(case, names)),
-            forbidden=tuple(ids_in_words(case, names, forbidden=True)),
+            labelled=any(_has_targets(labels[name, case_id]) for name in shown),
+            expected=tuple(describe_expected(case, self._names)),
+            forbidden=tuple(ids_in_words(case, self._names, forbidden=True)),
             variants=tuple(
-                _view_variant(
-                    report,
-                    repetitions,
-                    mine[variant],
-                    ids_of,
-                    None if variant == baseline else before,
+                self._view_variant(
+                    results[name],
+                    labels[name, case_id],
+                    None if name == self.baseline else before,
                 )
-                for variant, repetitions in results.items()
+                for name in shown
             ),
             changes={
-                candidate: rows[case.case_id]
-                for candidate, rows in (changes or {}).items()
-                if case.case_id in rows
+                candidate: rows[case_id]
+                for candidate, rows in self._changes.items()
+                if case_id in rows
             },
         )
 
+    def outcomes(self) -> Iterator[Outcome]:
+        """Say how each case ended under each variant; much faster than to view them."""
+        for case_id, results in self._results.items():
+            labels = labels_of(self.report, (self.cases[case_id],))
+            for name, (first, *_) in results.items():
+                mine = labels[name, case_id]
+                failed = first.result.status != "ok"
+                leaks = bool(mine.forbidden) and any(
+                    mine.of(hit).forbidden for hit in first.result.hits
+                )
+                rank = None if failed else _first_rank(first, mine)
+                yield Outcome(case_id, name, failed, _has_targets(mine), rank, leaks)
 
-def _view_variant(
+    def _view_variant(
+        self, repetitions: list[CaseResult], labels: Labels, before: Mapping[str, int] | None
+    ) -> VariantView:
+        first = repetitions[0]
+        result = result_by_label(labels.case, first.result)
+        trace = result.trace.decisions if result.trace else result.decisions or None
+        return VariantView(
+            name=first.variant,
+            failure=(result.reason or "no reason given") if result.status != "ok" else None,
+            first_ranks=tuple(_first_rank(each, labels) for each in repetitions),
+            scores=first.scores,
+            hits=tuple(_view_hit(hit, labels.of(hit), labels.case, before) for hit in result.hits),
+            courses=courses(self.report, labels.case, first, documents=self._documents),
+            decisions=None
+            if trace is None
+            else tuple(
+                f"{step.step}: {step.detail or plural(len(step.ids), 'id')}" for step in trace
+            ),
+            duplicates_dropped=first.duplicates_dropped,
+        )
+
+
+def view_cases(
     report: EvaluationReport,
-    repetitions: list[CaseResult],
-    labels: Labels,
-    ids_of: Mapping[str, set[str]],
-    before: Mapping[str, int] | None,
-) -> VariantView:
-    first = repetitions[0]
-    result = result_by_label(labels.case, first.result)
-    judged = [labels.of(hit) for hit in result.hits]
-    trace = result.trace.decisions if result.trace else result.decisions or None
-    return VariantView(
-        name=first.variant,
-        failure=(result.reason or "no reason given") if result.status != "ok" else None,
-        first_ranks=tuple(_first_rank(each, labels) for each in repetitions),
-        scores=first.scores,
-        hits=tuple(
-            _view_hit(hit, label, labels.case, before)
-            for hit, label in zip(result.hits, judged, strict=True)
-        ),
-        lost=_lost(report.candidates(first), first.result, result, labels, ids_of),
-        decisions=None
-        if trace is None
-        else tuple(f"{step.step}: {step.detail or plural(len(step.ids), 'id')}" for step in trace),
-        duplicates_dropped=first.duplicates_dropped,
-    )
+    *,
+    baseline: str = "",
+    changes: Mapping[str, Mapping[str, Change]] | None = None,
+    case_ids: Collection[str] | None = None,
+) -> Iterator[CaseView]:
+    """View cases one by one, in the report's order; all unless some are given.
+
+    The other parameters are those of :class:`CaseSource`.
+    """
+    source = CaseSource(report, baseline=baseline, changes=changes)
+    wanted = source.cases.keys() if case_ids is None else set(case_ids)
+    yield from (source.view(case_id) for case_id in source.cases if case_id in wanted)
 
 
 def _first_rank(result: CaseResult, labels: Labels) -> int | None:
@@ -231,7 +260,14 @@ def _view_hit(
         moved="new" if was is None else "" if was == hit.rank else f"was {was}",
         is_code=hit.locator is not None and hit.locator.type == "lines",
         excerpt=cut_excerpt(hit.text, spans, size) if hit.text else None,
+        asset=_asset(hit),
     )
+
+
+def _asset(hit: Hit) -> tuple[str, str | None] | None:
+    if isinstance(hit.locator, AssetLocator):
+        return hit.locator.asset_id, hit.locator.sha256
+    return (hit.ids.asset_id, None) if hit.ids.asset_id else None
 
 
 def _sign(label: HitLabel) -> Sign:
@@ -257,49 +293,3 @@ def _spans(hit: Hit, label: HitLabel, case: GoldCase) -> list[tuple[int, int]]:
 
 def _has_targets(labels: Labels) -> bool:
     return bool(labels.case.content) or any(j.targets() for j in labels.judged.values())
-
-
-def _ids_by_name(names: Mapping[str, str]) -> dict[str, set[str]]:
-    """Map names of documents, and their file names, to the ids that systems gave them."""
-    found: dict[str, set[str]] = defaultdict(set)
-    for key, name in names.items():
-        found[name].add(key)
-        found[name.rpartition("/")[2]].add(key)
-    return found
-
-
-def _lost(
-    candidates: Mapping[str, Candidates],
-    returned: QueryResult,
-    named: QueryResult,
-    labels: Labels,
-    ids_of: Mapping[str, set[str]],
-) -> tuple[LostView, ...] | None:
-    """Find where the relevant ids stood that were not selected.
-
-    Candidates of one kind say nothing about labels of another, so those are passed over. So is a
-    name whose id no hit tells, where the candidates go by id: it may stand among them or not.
-    """
-    if not candidates:
-        return None
-    places = {
-        channel: {key: rank for rank, key in enumerate(listed.ids, start=1)}
-        for channel, listed in candidates.items()
-    }
-    known = set().union(*places.values())
-    shared = (k for k in labels.kinds if any(hit.ids.of(k) in known for hit in returned.hits))
-    kind = next(shared, None)  # of whose ids the candidates are
-    if kind is None:
-        return ()
-    shown = {hit.ids.of(kind) for hit in named.hits}
-    found = []
-    for key in sorted(labels.judged[kind].targets() - shown):
-        aliases = {key} | (ids_of.get(key, set()) if kind == "document" else set())
-        ranks = tuple(
-            (channel, min((at[alias] for alias in aliases & at.keys()), default=None))
-            for channel, at in places.items()
-        )
-        if named is returned or len(aliases) > 1 or any(rank for _, rank in ranks):
-            found.append(LostView(key, ranks))
-    found.sort(key=lambda lost: min((r for _, r in lost.ranks if r), default=10**9))
-    return tuple(found[:LOST_SHOWN])

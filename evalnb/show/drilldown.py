@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from evalnb.comparison.stages import Course
 from evalnb.measures.scoring import ScoreRow
 from evalnb.show.cases import SIGNS, CaseView, HitView, VariantView
 from evalnb.show.excerpts import Excerpt
@@ -13,6 +14,7 @@ from evalnb.show.tables import measure_label, verdict_sign
 from evalnb.show.text import one_line, plural
 
 SUMMARISED = 8  # variants named one by one in a case's summary line
+COURSES_SHOWN = 8  # relevant ids whose way is told, per variant
 KEY_SHOWN = 24  # a longer id is a digest that says nothing to a reader
 STATES = {
     "miss": "missed",
@@ -230,18 +232,28 @@ def _notes(variant: VariantView) -> Iterator[str]:
         yield f"{plural(n, 'duplicate')} dropped before ranks were counted."
     missing = [
         name
-        for name, value in (("Candidates", variant.lost), ("Trace", variant.decisions))
+        for name, value in (("Candidates", variant.courses), ("Trace", variant.decisions))
         if value is None
     ]
     if missing:
         yield f"{' and '.join(missing)}: not recorded."
-    for lost in variant.lost or ():
-        ranks = ", ".join(
-            f"{text_html(channel)} {rank or 'absent'}" for channel, rank in lost.ranks
-        )
-        yield f"Relevant but not selected: {text_html(lost.key)} (candidates: {ranks})."
+    yield from _courses(variant.courses or ())
     for decision in variant.decisions or ():
         yield f"Trace: {text_html(one_line(decision, 300))}"
+
+
+def _courses(found: Sequence[Course]) -> Iterator[str]:
+    """Write the way of each relevant id through the stages of a search."""
+    for course in found[:COURSES_SHOWN]:
+        channels = ", ".join(
+            f"{text_html(name)} {rank or 'absent'}" for name, rank in course.channels
+        )
+        *before, (_, returned) = course.stages
+        steps = [channels, *(f"{name} {rank or 'absent'}" for name, rank in before)]
+        end = f"returned {returned}" if returned else "not returned"
+        yield f"{SIGNS['relevant']} {text_html(course.target)}: {' → '.join([*steps, end])}"
+    if len(found) > COURSES_SHOWN:
+        yield f"and {len(found) - COURSES_SHOWN:,} more that are relevant"
 
 
 def cases_text(views: Iterable[CaseView]) -> str:

@@ -62,7 +62,7 @@ def test_a_failure_is_not_a_miss(report: EvaluationReport) -> None:
 
 def test_what_was_not_recorded_is_said_and_not_guessed(report: EvaluationReport) -> None:
     view = views(report)["case-1"]
-    assert view.variants[0].lost is None
+    assert view.variants[0].courses is None
     assert view.variants[0].decisions is None
     page = case_html(view, compared=report.compared)
     assert page.count("Candidates and Trace: not recorded.") == 3
@@ -110,7 +110,7 @@ def unit(key: str, rank: int, **more: Any) -> Hit:
     return Hit(rank=rank, kind="unit", ids=Identities(document_id="d", unit_id=key), **more)
 
 
-def test_the_lost_are_looked_for_among_the_candidates(make_report: MakeReport) -> None:
+def test_the_relevant_are_followed_through_the_candidates(make_report: MakeReport) -> None:
     gold = GoldCase(
         case_id="c",
         split="development",
@@ -131,26 +131,14 @@ def test_the_lost_are_looked_for_among_the_candidates(make_report: MakeReport) -
         ),
     )
     (mine,) = view.variants
-    assert [(lost.key, lost.ranks) for lost in mine.lost or ()] == [
-        ("u7", (("lexical", 3), ("text", None))),
-        ("u9", (("lexical", None), ("text", None))),
-    ]
+    assert [course.target for course in mine.courses or ()] == ["u1", "u7", "u9"]
     page = case_html(view, compared=("R@10",))
-    assert "Relevant but not selected: u7 (candidates: lexical 3, text absent)." in page
+    assert "✓ u1: lexical 2, text absent → fused 2 → returned 1<" in page
+    assert "✓ u7: lexical 3, text absent → fused 3 → not returned<" in page
+    assert "✓ u9: lexical absent, text absent → fused absent → not returned<" in page
     assert "<small>lexical 2</small>" in page.replace("u1 · ", "")
     assert "Trace: fuse: rrf k=60" in page
     assert "not recorded" not in page
-
-
-def test_candidates_of_another_kind_say_nothing_about_the_labels(make_report: MakeReport) -> None:
-    gold = GoldCase(
-        case_id="c",
-        split="development",
-        request={"query": "q"},
-        expected={"document_ids": ["elsewhere"]},
-    )
-    result = QueryResult(hits=(unit("u1", 1),), candidates={"lexical": Candidates(ids=("u1",))})
-    assert one(make_report, gold, result).variants[0].lost == ()
 
 
 def test_expected_spans_and_matched_phrases_are_marked(make_report: MakeReport) -> None:
@@ -248,9 +236,10 @@ def test_documents_go_by_the_names_that_labels_use(make_report: MakeReport) -> N
         ("relevant", "was 2"),
         ("forbidden", "new"),
     ]
-    assert by_name.lost is elsewhere.lost is None
-    # The id of never.md is not known, so nothing is said of it.
-    assert [(lost.key, lost.ranks) for lost in by_id.lost or ()] == [
-        ("rules.md", (("lexical", 2),))
+    assert by_name.courses is elsewhere.courses is None
+    assert [(course.target, course.channels) for course in by_id.courses or ()] == [
+        ("refund.md", (("lexical", 1),)),
+        ("rules.md", (("lexical", 2),)),
+        ("never.md", (("lexical", None),)),
     ]
     assert "hit:1" in set(case_states(view))
