@@ -49,6 +49,9 @@ def _changes(changed: Changes) -> Iterator[str]:
         )
         columns = text_columns("what", "before", "", "after")
         yield format_table(Table(columns, rows), indent="  ")
+    elif changed.flips or changed.values:
+        yield "Nothing was set otherwise: what changed is not pinned. A function's code is pinned by"
+        yield "its version alone, as in evalnb.system(search, version='2')."
     else:
         yield "Nothing was set otherwise."
 

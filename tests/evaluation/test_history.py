@@ -17,6 +17,7 @@ from evalnb.evaluation.history import (
     trends,
 )
 from evalnb.gold.cases import GoldCase, dataset_from_cases
+from evalnb.show.history import history_text
 
 
 def case(number, *relevant):
@@ -66,6 +67,15 @@ def test_the_same_run_again_changed_nothing():
     found = changed(run(FIRST), run(FIRST))
     assert found == changed(run(FIRST), run(FIRST, executor="local:2"))
     assert (found.flips, found.values, found.settings) == ((), (), ())
+
+
+def test_values_that_moved_under_the_same_settings_are_said_to_come_of_something_unpinned():
+    def said(answers):
+        runs = [past_run(run(FIRST)), past_run(run(answers))]
+        return history_text(runs, changes(*runs), trends(runs), n_left_out=0)
+
+    assert "what changed is not pinned. A function's code is" in said(SECOND)
+    assert "Nothing was set otherwise.\n" in said(FIRST)
 
 
 def test_a_failure_is_na_and_no_flip():
