@@ -9,7 +9,8 @@ import re
 import shutil
 import tempfile
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -119,6 +120,18 @@ def read_bounded(path: Path, *, bound: int, what: str) -> bytes:
     return data
 
 
+@contextmanager
+def no_gold() -> Iterator[None]:
+    """Report what is wrong with a file that is no gold set under its own name.
+
+    Reading is written once, and most of what is read strictly is gold.
+    """
+    try:
+        yield
+    except GoldError as error:
+        raise BadInputError(error.message, where=error.where, remedy=error.remedy) from None
+
+
 def read_toml(path: Path, *, what: str) -> dict[str, Any]:
     """Read a TOML file.
 
@@ -127,7 +140,8 @@ def read_toml(path: Path, *, what: str) -> dict[str, Any]:
     NotFoundError, BadInputError, LimitExceededError
         As :func:`read_bounded`, and if it is no TOML.
     """
-    content = read_bounded(path, bound=MANIFEST_BYTES, what=what)
+    with no_gold():
+        content = read_bounded(path, bound=MANIFEST_BYTES, what=what)
     try:
         return tomllib.loads(content.decode("utf-8-sig"))
     except RecursionError:

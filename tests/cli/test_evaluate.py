@@ -200,6 +200,23 @@ def variants_file(place, *names, systems=None):
     return ("--variants", "variants.json")
 
 
+@pytest.mark.parametrize(
+    ("option", "content"),
+    [
+        ("--variants", '{"format": "evalnb-variants@1", "variants": [{"name": "a", "name": "b"}]}'),
+        ("--variants", ""),
+        ("--request-file", "{nonsense"),
+        ("--prices", '{"m": NaN}'),
+        ("--prices", "\x00"),
+    ],
+)
+def test_a_wrong_file_that_is_no_gold_is_not_called_gold(run, place, option, content):
+    (place / "wrong.json").write_text(content)
+    done = run(*EVALUATE, "--system", "mine:search", option, "wrong.json", "--no-notebooks")
+    assert done.returncode == 2
+    assert done.stderr.startswith("BAD_INPUT: wrong.json")
+
+
 EVALUATE = ("evaluate", "four", "development", "--dataset-path", "gold")
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Self, TypeVar
 from pydantic import Field, ValidationError, model_validator
 
 from evalnb.errors import BadInputError
-from evalnb.files import read_bounded
+from evalnb.files import no_gold, read_bounded
 from evalnb.limits import MIB
 from evalnb.search.request import Id, Ids, Record, Text
 from evalnb.strict_json import describe_validation_error, parse_strict, read_json_lines
@@ -100,15 +100,16 @@ def read_records_file(path: Path, *, source_key: str) -> Iterator[tuple[str, Ext
     BadInputError
         Naming the line and the field that is wrong.
     """
-    if path.suffix.casefold() not in LINE_SUFFIXES:
-        data = read_bounded(path, bound=CORPUS_BYTES, what="a corpus of records")
-        yield from read_corpus(parse_strict(data, where=str(path)), where=str(path))
-        return
-    paths = _Paths()
-    for number, value in read_json_lines(path, bound=1 << 62):
-        place = f"{path}:{number}"
-        record = _validated(DocumentRecord, _from_beir(value), where=place)
-        yield source_key, paths.add(record, place)
+    with no_gold():
+        if path.suffix.casefold() not in LINE_SUFFIXES:
+            data = read_bounded(path, bound=CORPUS_BYTES, what="a corpus of records")
+            yield from read_corpus(parse_strict(data, where=str(path)), where=str(path))
+            return
+        paths = _Paths()
+        for number, value in read_json_lines(path, bound=1 << 62):
+            place = f"{path}:{number}"
+            record = _validated(DocumentRecord, _from_beir(value), where=place)
+            yield source_key, paths.add(record, place)
 
 
 class _Paths:
