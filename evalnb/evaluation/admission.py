@@ -21,6 +21,7 @@ from evalnb.measures.scoring import ScoringPlan, plan_scoring
 from evalnb.search.request import (
     RESTRICTIONS,
     Controls,
+    Hints,
     Overrides,
     QueryRequest,
     Scope,
@@ -196,9 +197,11 @@ def _admit_variant(
 
 def _resolve(case: GoldCase, variant: Variant, capabilities: Capabilities) -> Controls:
     request, overrides = case.request, variant.overrides
-    if not capabilities.channels and overrides.mode is None:
-        # A mode is a preset of channels; a case's mode says nothing to a system without any.
-        request = request.model_copy(update={"mode": None})
+    if not capabilities.channels:
+        # A mode is a preset of channels, and hints tune them: a case's say nothing to a system
+        # without any. What a variant sets is checked by the system.
+        options = request.hints and Hints(system_options=request.hints.system_options)
+        request = request.model_copy(update={"mode": None, "hints": options})
     try:
         return resolve_controls(request, overrides, capabilities.configuration)
     except ValueError as error:

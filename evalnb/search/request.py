@@ -117,6 +117,11 @@ class Hints(Record):
     graph_decay: Annotated[Finite, Field(gt=0, le=1)] | None = None
     system_options: dict[str, Scalar] | None = None
 
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The names of the hints that say anything."""
+        return tuple(name for name, value in self if value is not None)
+
     def merged(self, over: Hints | None) -> Hints:
         """Return these hints with those that ``over`` sets put in their place."""
         if over is None:

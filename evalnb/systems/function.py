@@ -22,8 +22,8 @@ class FunctionSystem:
     """A function as a search system.
 
     The query text is the first argument. A parameter named limit, k, top_k, n or size gets the
-    limit; one named request gets the :class:`QueryRequest`, and such a function is trusted to
-    honour the request's restrictions. Sync or async.
+    limit; one named request gets the :class:`QueryRequest` with the variant's hints, and such a
+    function is trusted to honour the request's restrictions. Sync or async.
 
     Parameters
     ----------
@@ -70,12 +70,17 @@ class FunctionSystem:
         )
 
     def check(self, controls: Controls) -> None:
-        """Refuse a choice of channels or reranking: a function's controls are its own."""
+        """Refuse channels, reranking, and hints that it is not passed: its controls are its own."""
         if controls.channels or controls.rerank:
             wanted = controls.mode or ", ".join(controls.channels) or "rerank"
             raise CapabilityError(
                 f"{wanted}: a function has no channels or modes to choose",
                 remedy="give the function itself the parameter, or pass one function per variant",
+            )
+        if (unmet := controls.hints.given) and not self._takes_request:
+            raise CapabilityError(
+                f"{', '.join(unmet)}: a function without a parameter named request gets no hints",
+                remedy="read them from request.hints, or pass one function per variant",
             )
 
     def check_offline(self, controls: Controls) -> None:
@@ -123,6 +128,9 @@ class FunctionSession:
         if self._limit_name:
             named[self._limit_name] = controls.limit
         if self._takes_request:
+            if controls.hints.given:
+                hints = (request.hints or controls.hints).merged(controls.hints)
+                request = request.model_copy(update={"hints": hints})
             named["request"] = request
         returned = self._function(request.query, **named)
         if inspect.isawaitable(returned) or hasattr(returned, "__aiter__"):

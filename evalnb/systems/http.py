@@ -133,6 +133,12 @@ class HttpSystem:
                 where=self.settings.shown_url,
                 remedy="declare an option and set it with hints.system_options",
             )
+        if unmet := [name for name in controls.hints.given if name != "system_options"]:
+            raise CapabilityError(
+                f"a service is not sent {', '.join(unmet)}",
+                where=self.settings.shown_url,
+                remedy="declare an option and set it with hints.system_options",
+            )
         for name in controls.hints.system_options or {}:
             if name not in self.settings.options:
                 raise CapabilityError(

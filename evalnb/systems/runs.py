@@ -7,7 +7,7 @@ from collections.abc import Collection
 from functools import cached_property
 from pathlib import Path
 
-from evalnb.errors import NotEvaluatedError, SearchFailedError
+from evalnb.errors import CapabilityError, NotEvaluatedError, SearchFailedError
 from evalnb.gold.nested import read_run
 from evalnb.gold.trec import Run, rank_documents
 from evalnb.gold.trec_rows import read_source
@@ -52,7 +52,20 @@ class RunFileSystem:
         )
 
     def check(self, controls: Controls) -> None:
-        """Accept any controls: what was searched is what was recorded."""
+        """Refuse what would have to be searched again: a file holds what was recorded.
+
+        Raises
+        ------
+        CapabilityError
+            Naming it.
+        """
+        wanted = [*controls.channels, *(["rerank"] if controls.rerank else ())]
+        if wanted := [*wanted, *controls.hints.given]:
+            raise CapabilityError(
+                f"a run file cannot execute {', '.join(wanted)}",
+                where=str(self.path),
+                remedy="evaluate the system itself, or pass one run file per variant",
+            )
 
     def open(self, context: SearchContext) -> RunFileSession:
         """Open the file; the context changes nothing."""

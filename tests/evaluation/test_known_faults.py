@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from evalnb.api import compare, evaluate
-from evalnb.errors import GoldError, NotEvaluatedError
+from evalnb.errors import BadInputError, GoldError, NotEvaluatedError
 from evalnb.evaluation.runfiles import RunScores, score_run
 from evalnb.gold.cases import (
     ContentExpectation,
@@ -233,7 +233,7 @@ def test_r32_a_number_that_is_none_is_named_and_never_written(tmp_path: Path) ->
     path = tmp_path / "corpus.jsonl"
     path.write_text('{"id": "1", "text": "pruning", "doi": NaN}\n')
     workspace = open_workspace(tmp_path / "ws", create=True)
-    with pytest.raises(GoldError, match=r"corpus\.jsonl:1: doi: nan is not a finite number"):
+    with pytest.raises(BadInputError, match=r"corpus\.jsonl:1: doi: nan is not a finite number"):
         workspace.ingest([path])
     with pytest.raises(GoldError, match=r"query 'q1', document 'd2'|d2|nan"):
         _files("q1 0 d1 1", "q1 Q0 d1 1 1.0 s\nq1 Q0 d2 2 nan s")

@@ -12,7 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from evalnb.api import evaluate
 from evalnb.errors import BadInputError, CapabilityError, SearchFailedError
+from evalnb.gold.cases import GoldCase, dataset_from_cases
 from evalnb.search.request import Controls, QueryRequest
 from evalnb.search.result import Hit, Identities, QueryResult
 from evalnb.search.system import SearchContext
@@ -270,3 +272,29 @@ def test_only_a_version_of_its_own_makes_results_usable_again():
     named = FunctionSystem(lambda q: [], version="2").capabilities()
     assert named.versioned
     assert named.identity["version"] == "2"
+
+
+def test_hints_of_a_variant_reach_a_function_that_takes_the_request_and_no_other():
+    gold = {"query": ["red boots"], "expected": ["a"]}
+    overrides = {"hints": {"system_options": {"boost": 2}}}
+    got = []
+
+    def takes(text, request):
+        got.append(request.hints.system_options)
+        return ["a"]
+
+    evaluate(pd.DataFrame(gold), {"v": (takes, overrides)})
+    assert got == [{"boost": 2}]
+    with pytest.raises(CapabilityError, match="system_options: a function without a parameter"):
+        evaluate(pd.DataFrame(gold), {"v": (lambda text: ["a"], overrides)})
+
+
+def test_hints_that_a_case_carries_for_another_system_leave_a_function_alone():
+    case = GoldCase(
+        case_id="c",
+        split="development",
+        request={"query": "kirmizi bot", "mode": "keyword", "hints": {"language": "tr"}},
+        expected={"document_ids": ["a"]},
+    )
+    report = evaluate(dataset_from_cases((case,), dataset_id="one"), lambda text: ["a"]).record
+    assert [(r.result.status, r.controls.hints.given) for r in report.results] == [("ok", ())]

@@ -136,6 +136,8 @@ def test_options_are_what_variants_change(serve):
     assert "title%5E3" in service.asked[1].path
     with pytest.raises(CapabilityError, match=r"no option 'titleboost'.*'title_boost'"):
         search(system, hints={"system_options": {"titleboost": 3}})
+    with pytest.raises(CapabilityError, match="a service is not sent rrf_k"):
+        search(system, hints={"rrf_k": 3})
 
 
 def test_duplicate_chunks_are_numbered_and_told_apart_by_text_in_a_fusion(serve):

@@ -9,6 +9,7 @@ import pytest
 import evalnb as ev
 from evalnb.errors import (
     BadInputError,
+    CapabilityError,
     GoldError,
     NotEvaluatedError,
     NotFoundError,
@@ -18,7 +19,7 @@ from evalnb.evaluation.request import EvaluationRequest, Variant
 from evalnb.evaluation.runner import run_evaluation
 from evalnb.gold.cases import GoldDataset
 from evalnb.gold.trec import Qrels, Topics, qrels_to_gold
-from evalnb.search.request import Controls, QueryRequest
+from evalnb.search.request import Controls, Hints, QueryRequest
 from evalnb.search.system import RecordedSession, SearchContext
 from evalnb.systems.runs import RunFileSystem
 
@@ -30,6 +31,22 @@ def system(tmp_path: Path) -> RunFileSystem:
     path = tmp_path / "x.run"
     path.write_text(RUN)
     return RunFileSystem(path)
+
+
+@pytest.mark.parametrize(
+    ("controls", "named"),
+    [
+        (Controls(channels=("text",)), "text"),
+        (Controls(rerank=True), "rerank"),
+        (Controls(hints=Hints(rrf_k=10)), "rrf_k"),
+    ],
+)
+def test_what_would_have_to_be_searched_again_is_refused(
+    system: RunFileSystem, controls: Controls, named: str
+) -> None:
+    system.check(Controls(limit=3))
+    with pytest.raises(CapabilityError, match=f"a run file cannot execute {named}"):
+        system.check(controls)
 
 
 def test_hits_are_documents_by_score_then_id(system: RunFileSystem) -> None:
