@@ -122,14 +122,15 @@ def score_run(
     NotEvaluatedError
         If judgements and run share no query, naming both sides.
     """
-    wanted = _run_measures(DEFAULT_RUN_MEASURES if measures is None else measures, level)
+    wanted = run_measures(DEFAULT_RUN_MEASURES if measures is None else measures, level)
     judged = load_qrels(qrels)
     ranked = _ranked(run, judged, drop_self=drop_self)
     queries = ranked.queries
-    _check_shared(judged, queries, ranked.run.name)
-    cases = ((query, Judgements(grades)) for query, grades in judged.grades.items())
-    placed = ((query, case, ranked.place(query, case)) for query, case in cases)
-    rows = tuple(_rows(placed, wanted, profile))
+    check_shared(judged, queries, ranked.run.name)
+    cases = [Judgements(grades) for grades in judged.grades.values()]
+    placed = [ranked.place(*each) for each in zip(judged.grades, cases, strict=True)]
+    columns = ranked.columns(wanted, cases, placed)
+    rows = tuple(_rows(judged.grades, wanted, columns, profile))
     return RunScores(
         run=ranked.run.name,
         measures=tuple(map(str, wanted)),
@@ -184,8 +185,14 @@ def _file(given: object, what: str) -> Path:
     return Path(given)
 
 
-def _run_measures(names: Iterable[str], level: int) -> tuple[Measure, ...]:
-    """Parse names, refusing what a run file cannot carry."""
+def run_measures(names: Iterable[str], level: int) -> tuple[Measure, ...]:
+    """Parse names of measures.
+
+    Raises
+    ------
+    UnknownMeasureError, BadInputError
+        For a name that is no measure, or one that a run file cannot carry.
+    """
     parsed = parse_measures(*names)
     for measure in parsed:
         if not measure.ranked or measure.tokens or measure.kind not in (None, "document"):
@@ -196,7 +203,14 @@ def _run_measures(names: Iterable[str], level: int) -> tuple[Measure, ...]:
     return tuple(dict.fromkeys(measure.at_level(level) for measure in parsed))
 
 
-def _check_shared(qrels: Qrels, queries: Collection[str], name: str) -> None:
+def check_shared(qrels: Qrels, queries: Collection[str], name: str) -> None:
+    """Refuse a run that answers none of the judged queries.
+
+    Raises
+    ------
+    NotEvaluatedError
+        Naming both sides.
+    """
     if qrels.grades.keys().isdisjoint(queries):
         raise NotEvaluatedError(
             f"no query is both judged and in the run: {len(qrels.grades)} judged "
@@ -233,6 +247,14 @@ class _Ranked:
             self.n_self += 1
         return place(ids, judged)
 
+    @staticmethod
+    def columns(
+        measures: Sequence[Measure], judged: Sequence[Judgements], placed: Sequence[Placed]
+    ) -> list[list[Score]]:
+        """Score every ranking by every measure; one by one, since numpy takes longer to load."""
+        pairs = list(zip(placed, judged, strict=True))
+        return [[score_ranking(m, *pair, m.k) for pair in pairs] for m in measures]
+
 
 @dataclass(slots=True)
 class _Scanned:
@@ -264,6 +286,16 @@ class _Scanned:
             found = [(rank - (rank > own), key) for rank, key in found if key != query]
         return placed_at(n_ranked, [rank for rank, _ in found], [key for _, key in found], judged)
 
+    @staticmethod
+    def columns(
+        measures: Sequence[Measure], judged: Sequence[Judgements], placed: Sequence[Placed]
+    ) -> list[list[Score]]:
+        """Score every ranking by every measure, all at once."""
+        from evalnb.measures.coded import CodedGold, code_rankings
+
+        rankings = code_rankings(CodedGold(judged), placed)
+        return [rankings.score(measure, measure.k).scores() for measure in measures]
+
 
 def _ranked(
     run: Run | Mapping[str, Mapping[str, float]] | str | Path, judged: Qrels, *, drop_self: bool
@@ -286,17 +318,16 @@ def _is_large(path: str | Path) -> bool:
 
 
 def _rows(
-    placed: Iterable[tuple[str, Judgements, Placed]],
+    queries: Iterable[str],
     measures: Sequence[Measure],
+    columns: Sequence[Sequence[Score]],
     profile: Profile | None,
 ) -> Iterator[RunScore]:
-    named = [(measure, str(measure)) for measure in measures]
-    for query, judged, found in placed:
-        for measure, name in named:
-            score = score_ranking(measure, found, judged, measure.k)
-            if profile == "trec" and score.status == "undefined":
-                score = _TREC_ZERO
-            yield RunScore(query, name, measure.k, *score)
+    named = [(str(measure), measure.k) for measure in measures]
+    for query, *scores in zip(queries, *columns, strict=True):
+        for (name, k), score in zip(named, scores, strict=True):
+            zero = profile == "trec" and score.status == "undefined"
+            yield RunScore(query, name, k, *(_TREC_ZERO if zero else score))
 
 
 def run_means(rows: Sequence[RunScore], measures: Sequence[Measure]) -> tuple[RunMean, ...]:
