@@ -104,31 +104,44 @@ class Together:
 
     def __init__(self, function: Callable[[], None]) -> None:
         self._function = function
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._pending = False
         self._closed = False
 
     def __call__(self, *_: object) -> None:
         """Ask for a call; also as the observer of a widget."""
-        with self._lock:
+        with self.lock:
             if self._closed or self._pending:
                 return
             self._pending = True
         try:
-            asyncio.get_running_loop().call_later(TOGETHER_S, self.flush)
+            loop = asyncio.get_running_loop()
         except RuntimeError:
             self.flush()
+        else:
+            loop.call_later(TOGETHER_S, self.flush)
+
+    @contextmanager
+    def once(self) -> Iterator[None]:
+        """Make one call of all that are asked for inside, and of a change that must have one."""
+        with self.lock:
+            self._pending = True  # so nothing inside asks again
+            try:
+                yield
+            finally:
+                self._pending = False
+        self()
 
     def flush(self) -> None:
         """Make a call that was asked for now."""
-        with self._lock:
+        with self.lock:
             if self._pending:
                 self._pending = False
                 self._function()
 
     def close(self) -> None:
         """Call nothing any more, even if it was asked for."""
-        with self._lock:
+        with self.lock:
             self._closed, self._pending = True, False
 
 

@@ -1,0 +1,78 @@
+"""Who looked at a test split, and when: kept beside the variants that were chosen.
+
+A mark belongs to a version of the gold, whichever report shows it, so it stands in no report; and
+it has to outlive the notebook. Each look is a line of its own, so none is ever lost.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from evalnb.errors import BadInputError
+from evalnb.evaluation.report import DatasetRecord
+from evalnb.files import read_bounded, stands
+from evalnb.limits import CASES_BYTES
+from evalnb.strict_json import parse_strict
+
+
+def looks_path(variants: Path) -> Path:
+    """Return where the looks are kept that belong to a variants file."""
+    return variants.with_name(f"{variants.stem}.test-looks.jsonl")
+
+
+def mark_look(path: Path, dataset: DatasetRecord) -> list[str]:
+    """Note that a split was looked at, on the disk before it is shown.
+
+    Returns
+    -------
+    list of str
+        When this version of the split was looked at, this time last.
+
+    Raises
+    ------
+    BadInputError
+        If the mark cannot be written, or the file holds something else.
+    """
+    when = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+    look = {"dataset": dataset.id, "version_sha": dataset.version_sha, "split": dataset.split}
+    line = f"{json.dumps(look | {'looked_at': when}, ensure_ascii=False)}\n".encode()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            os.write(handle, line)
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise BadInputError(
+            f"that the test split was looked at cannot be noted: {error.strerror}",
+            where=str(path),
+            remedy="keep variants in a folder that you may write to",
+        ) from error
+    return looks(path, dataset)
+
+
+def looks(path: Path, dataset: DatasetRecord) -> list[str]:
+    """Return when this version of a split was looked at.
+
+    Raises
+    ------
+    BadInputError
+        If a line of the file is none of these.
+    """
+    if not stands(path):
+        return []
+    content = read_bounded(path, bound=CASES_BYTES, what="a list of looks")
+    found = []
+    for number, line in enumerate(content.splitlines(), 1):
+        look: Any = parse_strict(line, where=str(path), line=number)
+        if not isinstance(look, dict) or not isinstance(look.get("looked_at"), str):
+            raise BadInputError("not a look at a split", where=f"{path}:{number}")
+        if all(look.get(key) == getattr(dataset, key) for key in ("version_sha", "split")):
+            found.append(look["looked_at"])
+    return found

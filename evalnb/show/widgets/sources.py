@@ -1,0 +1,98 @@
+"""What can be tuned: variants that kept candidates, by measures that can be replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from evalnb.comparison.replay import Replay
+from evalnb.errors import BadInputError
+from evalnb.evaluation.frames import scores_frame
+from evalnb.evaluation.report import EvaluationReport, VariantRecord
+from evalnb.measures.names import parse_measures
+from evalnb.search.result import Kind
+from evalnb.show.tables import measure_label
+from evalnb.show.text import one_line
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RECORDED, THESE = "as recorded", "these settings"
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """One variant of one report.
+
+    Attributes
+    ----------
+    measures
+        By label: a measure of a ranking, and the kind of id that it judges here.
+    """
+
+    report: EvaluationReport
+    variant: VariantRecord
+    measures: Mapping[str, tuple[str, Kind | None]]
+    _laid_out: dict[str, tuple[Replay, pd.DataFrame]] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """Name it in a list."""
+        dataset = self.report.dataset
+        return one_line(f"{dataset.name} · {dataset.split} · {self.variant.name}", 80)
+
+    @cached_property
+    def queries(self) -> dict[str, str]:
+        """Queries by case."""
+        return {case.case_id: case.request.query for case in self.report.cases}
+
+    def lay_out(self, label: str) -> tuple[Replay, pd.DataFrame]:
+        """Return the replay by one of the measures, and the scores that were recorded by it."""
+        if label not in self._laid_out:
+            measure, kind = self.measures[label]
+            replay = Replay(self.report, self.variant.name, measures=[measure], kind=kind)
+            recorded = scores_of(self.report, self.variant.name, replay, RECORDED)
+            self._laid_out[label] = replay, recorded
+        return self._laid_out[label]
+
+
+def sources_of(report: EvaluationReport) -> list[Source]:
+    """Return what can be tuned in a report."""
+    kept = {result.variant for result in report.results if result.candidates}
+    kinds: list[Kind] = [kind for kind in report.kinds if kind in {"unit", "document"}]
+    measures = {}
+    for measure in parse_measures(*report.compared):
+        if measure.ranked and not measure.tokens:
+            for kind in [None] if measure.kind else kinds:
+                label = measure_label(measure, kind=kind if len(kinds) > 1 else None)
+                measures[label] = (str(measure), kind)
+    found = [variant for variant in report.variants if variant.name in kept]
+    return [Source(report, variant, measures) for variant in found if measures]
+
+
+def position_of(sources: Sequence[Source], variant: str | None) -> int:
+    """Return the position of the first source of a variant.
+
+    Raises
+    ------
+    BadInputError
+        If there is none.
+    """
+    names = [source.variant.name for source in sources]
+    if variant is not None and variant not in names:
+        raise BadInputError(
+            f"no variant {variant!r} kept candidates",
+            where="variant",
+            remedy=f"one of {', '.join(dict.fromkeys(names))}",
+        )
+    return 0 if variant is None else names.index(variant)
+
+
+def scores_of(report: EvaluationReport, variant: str, replay: Replay, name: str) -> pd.DataFrame:
+    """Return a variant's scores by a replay's measure, as a variant of another name."""
+    scores = scores_frame(report)
+    chosen = (scores["variant"] == variant) & (scores["repetition"] == 0)
+    chosen &= (scores["measure"] == str(replay.measures[0])) & (scores["kind"] == replay.kind)
+    return scores[chosen].assign(variant=name)

@@ -1,0 +1,119 @@
+"""What tried settings change, in a sentence, a picture and a list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from evalnb.comparison.paired import ComparisonRecord, mean_intervals
+from evalnb.show.charts import VERDICT_COLOURS
+from evalnb.show.charts.canvas import INK, OKABE_ITO, PALE
+from evalnb.show.markup import quiet_html, table_html, text_html
+from evalnb.show.measured import covered
+from evalnb.show.numbers import format_difference, format_interval, format_value, present
+from evalnb.show.tables import Cell, Column, Table, row_list, shown_verdict, verdict_sign
+from evalnb.show.text import one_line, plural
+from evalnb.show.widgets.picture import Mark, comparison_picture
+from evalnb.show.widgets.sources import RECORDED, THESE
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHAPES = {"better": "up", "worse": "down", "equivalent": "square"}
+LISTED = 20  # changed cases in the list; the frame has all
+NAMED = 6  # cases named for each reason
+
+
+def state_words(comparison: ComparisonRecord, measure: str, n_live: int) -> str:
+    """Say what these settings do to the mean."""
+    (row,) = row_list(covered(comparison))
+    live = f" {plural(n_live, 'case')} cannot be replayed." if n_live else ""
+    if not row.n:
+        return f"{measure}: n/a, no case has a value under both.{live}"
+    return (
+        f"{measure} {format_value(row.mean)} with these settings, {format_value(row.baseline_mean)}"
+        f" as recorded: {_difference_words(row)}; {row.wins:,} better, {row.losses:,} worse of "
+        f"{plural(row.n, 'case')}.{live}"
+    )
+
+
+def _difference_words(row: Any) -> str:
+    interval = format_interval(row.ci_low, row.ci_high)
+    between = f" {interval}" if present(row.ci_low) is not None else ""
+    return f"{format_difference(row.diff)}{between}, {shown_verdict(row)}"
+
+
+def picture_html(comparison: ComparisonRecord, scores: pd.DataFrame, measure: str) -> str:
+    """Draw both means, their difference and the changed cases.
+
+    Parameters
+    ----------
+    scores
+        What was compared, without the cases that could not be.
+    """
+    (row,) = row_list(covered(comparison))
+    if not row.n:
+        return ""
+    ends = {each.variant: each for each in row_list(mean_intervals(scores))}
+    means = [
+        _mean_mark(RECORDED, row.baseline_mean, ends, INK, "diamond"),
+        _mean_mark(THESE, row.mean, ends, OKABE_ITO[0], "circle"),
+    ]
+    verdict = shown_verdict(row)
+    difference = Mark(
+        f"{verdict_sign(verdict)} {verdict}",
+        f"{format_difference(row.diff)} {format_interval(row.ci_low, row.ci_high)}",
+        present(row.diff),
+        present(row.ci_low),
+        present(row.ci_high),
+        VERDICT_COLOURS.get(verdict, PALE),
+        SHAPES.get(verdict, "circle"),
+    )
+    return comparison_picture(measure, means, difference, list(comparison.changed["diff"]))
+
+
+def _mean_mark(name: str, mean: float, ends: Mapping[str, Any], colour: str, shape: str) -> Mark:
+    low, high = present(ends[name].ci_low), present(ends[name].ci_high)
+    words = f"{format_value(mean)} {format_interval(low, high)}"
+    return Mark(name, words, present(mean), low, high, colour, shape)
+
+
+def needs_live_html(needs_live: Mapping[str, str]) -> str:
+    """Name the cases that cannot be replayed, under each reason."""
+    reasons: dict[str, list[str]] = {}
+    for case_id, why in needs_live.items():
+        reasons.setdefault(why, []).append(one_line(case_id, 40))
+    items = []
+    for why, cases in reasons.items():
+        more = f" and {len(cases) - NAMED:,} more" if len(cases) > NAMED else ""
+        names = ", ".join(cases[:NAMED]) + more
+        items.append(f"<li>{text_html(one_line(why, 120))}: {text_html(names)}</li>")
+    if not items:
+        return ""
+    counted = plural(len(needs_live), "case")
+    return f"<p>Without a live search, {counted} can have no value:</p><ul>{''.join(items)}</ul>"
+
+
+def changed_html(comparison: ComparisonRecord, queries: Mapping[str, str]) -> str:
+    """List the cases that changed, the worst first; of many, the worst and the best."""
+    rows = row_list(comparison.changed)
+    if not rows:
+        return quiet_html("No case changed.")
+    half = LISTED // 2
+    shown = rows if len(rows) <= LISTED else rows[:half] + rows[-half:]
+    cut = "" if shown is rows else f", the {half} worst and the {half} best of them"
+    columns = (
+        *(Column(header, right=False) for header in ("", "question", "case")),
+        *map(Column, ("recorded", "these", "change")),
+    )
+    cells = tuple(
+        (
+            Cell("▲", "better") if row.diff > 0 else Cell("▼", "worse"),
+            Cell(one_line(queries.get(row.case_id, ""), 80)),
+            Cell(one_line(row.case_id, 40), "muted"),
+            *(Cell(format_value(value)) for value in (row.baseline_value, row.value)),
+            Cell(format_difference(row.diff), "better" if row.diff > 0 else "worse"),
+        )
+        for row in shown
+    )
+    return table_html(Table(columns, cells, f"{plural(len(rows), 'case')} changed{cut}"))

@@ -1,0 +1,379 @@
+"""Other settings of a search, tried by hand over replay: every move shows what it changes.
+
+No statistic is computed here: means, intervals and differences are those of evalnb.comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets as widgets
+
+from evalnb.comparison.paired import ComparisonRecord, compare_frames
+from evalnb.comparison.replay import Replay
+from evalnb.comparison.tuning import Tuned, grid, sample, tune
+from evalnb.errors import BadInputError, CapabilityError
+from evalnb.evaluation.looks import looks_path, mark_look
+from evalnb.evaluation.report import AnyReport, EvaluationReport, record_of
+from evalnb.evaluation.request import Variant
+from evalnb.evaluation.runner import run_evaluation
+from evalnb.evaluation.variants import keep_variant
+from evalnb.files import checked_path
+from evalnb.gold.cases import dataset_from_cases
+from evalnb.search.request import Overrides
+from evalnb.search.system import SearchSystem
+from evalnb.show.markup import display_css
+from evalnb.show.text import plural
+from evalnb.show.widgets.parts import (
+    StateLine,
+    Together,
+    html_part,
+    put_html,
+    tool_box,
+    tool_bundle,
+)
+from evalnb.show.widgets.settings import SettingsPanel
+from evalnb.show.widgets.sources import RECORDED, THESE, Source, position_of, scores_of, sources_of
+from evalnb.show.widgets.tuned import changed_html, needs_live_html, picture_html, state_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+GRID = 200  # settings tried at the press of a button
+WEIGHTS = ((0.0, 0.5, 1.0, 2.0), (0.0, 1.0, 2.0), (0.0, 1.0))
+LOCKED = (
+    "The test split is locked, so that it can still judge what is chosen here. To open it, press "
+    "Open the test split: that it was looked at is noted for good"
+)
+HONEST = (
+    "Settings chosen by looking at these cases seem better than they are; Try a grid says by how "
+    "much."
+)
+
+
+class Tuning:
+    """Controls over the candidates that reports kept; every move is replayed, not searched.
+
+    Parameters
+    ----------
+    reports
+        One report or several, whose variants searched channels: a composed system, a workspace, a
+        database. One of the test split is locked until it is asked for.
+    variant, measure
+        Where to begin; the first of the first report unless given.
+    system
+        The search system of the reports, for the button that searches live.
+    keep
+        The variants file that "Keep this" extends.
+    test
+        Open the test split at once. That it was looked at is noted beside the variants file.
+
+    Attributes
+    ----------
+    settings
+        The controls of the fusion.
+    comparison
+        What is shown: these settings against what was recorded; None where nothing is.
+    needs_live
+        Why a case cannot be replayed, by case.
+    live, tuned
+        What the last live search, and the last grid, gave.
+
+    Raises
+    ------
+    BadInputError
+        If nothing can be replayed, there is no such variant or measure, or the system is none.
+    """
+
+    def __init__(
+        self,
+        reports: AnyReport | Sequence[AnyReport],
+        *,
+        variant: str | None = None,
+        measure: str | None = None,
+        system: SearchSystem | None = None,
+        keep: str | Path = "variants.json",
+        test: bool = False,
+    ) -> None:
+        given = reports if isinstance(reports, list | tuple) else (reports,)
+        self._sources = [source for report in given for source in sources_of(record_of(report))]
+        if not self._sources:
+            raise BadInputError(
+                "no variant here kept candidates that a measure of a ranking judges, so no other "
+                "fusion can be replayed",
+                remedy="evaluate a workspace, or channels composed with evalnb.fused",
+            )
+        if system is not None and not hasattr(system, "open"):
+            raise BadInputError(
+                f"system is a {type(system).__name__}, expected a search system",
+                remedy="pass the workspace, or what evalnb.fused or evalnb.system returned",
+            )
+        self.path = checked_path(keep)
+        self.system = system
+        self.comparison: ComparisonRecord | None = None
+        self.needs_live: Mapping[str, str] = {}
+        self.live: EvaluationReport | None = None
+        self.tuned: Tuned | None = None
+        self._looks: dict[str, list[str]] = {}
+        self._noted: tuple[Any, str] = (None, "")
+        self._update = Together(self._show)
+        self.settings: SettingsPanel
+        self.state = StateLine()
+        self._picture, self._needs, self._changed = html_part(), html_part(), html_part()
+        self._make_box(position_of(self._sources, variant), test=test)
+        self._choose_source(measure=measure)
+
+    def frame(self) -> pd.DataFrame:
+        """Return the comparison of these settings with what was recorded, as it is shown."""
+        return self._shown("frame")
+
+    def changed(self) -> pd.DataFrame:
+        """Return the cases whose value these settings change, the worst first."""
+        return self._shown("changed")
+
+    def overrides(self) -> dict[str, Any]:
+        """Return what a variant with these settings overrides."""
+        recorded, changes = self._source.variant.overrides, self.settings.changes()
+        hints = {**(recorded.get("hints") or {}), **changes.pop("hints", {})}
+        return {**recorded, **changes, **({"hints": hints} if hints else {})}
+
+    def keep(self, name: str | None = None) -> str:
+        """Add these settings to the variants file; returns the name that they got there."""
+        name = name or self.name.value.strip() or f"{self._source.variant.name} tuned"
+        tested = self._source.report.dataset.split == "test"
+        variant = self._variant(name, label=f"{name}, seen on the test split" if tested else None)
+        kept = keep_variant(self.path, variant)
+        self._note(f"Kept as {kept} in {self.path}.")
+        return kept
+
+    def search_live(self) -> EvaluationReport:
+        """Search every case with these settings, and show what came back.
+
+        Raises
+        ------
+        BadInputError
+            If no system was given.
+        EvalnbError
+            What an evaluation refuses.
+        """
+        if self.system is None:
+            raise BadInputError(
+                "there is no system to search", remedy="Tuning(report, system=workspace)"
+            )
+        report, record = self._source.report, self._source.variant
+        wanted = {"variants": (self._variant(THESE),), "repetitions": 1}
+        unpinned = dict.fromkeys(("baseline", "dataset_id", "version_sha"))
+        self.live = run_evaluation(
+            dataset_from_cases(report.cases, dataset_id=report.dataset.id),
+            {record.system: self.system},
+            report.request.model_copy(update=wanted | unpinned),
+            scope=report.scope,
+            progress=lambda done, n: self.state.say(f"Searching: {done:,} of {n:,}."),
+        )
+        failed = {r.case_id: r.result.reason for r in self.live.results if r.result.status != "ok"}
+        self.needs_live = {case: why or "the search failed" for case, why in failed.items()}
+        self._compare(scores_of(self.live, THESE, self._replay, THESE))
+        self._note("Searched live.")
+        self._draw()
+        return self.live
+
+    def try_grid(self) -> Tuned:
+        """Try many settings, set the controls to the best, and say what it is worth elsewhere."""
+        self.state.say("Trying a grid of settings.")
+        channels, measure = self._replay.channels, self.measure.value
+        try:
+            self.tuned = tune(self._replay, _grid(channels))
+        except CapabilityError:  # ids without scores are fused by rank
+            self.tuned = tune(self._replay, _grid(channels, normalisations=()))
+        with self._update.once():
+            self.settings.put(self.tuned.best)
+        self._update.flush()
+        best, other = f"{self.tuned.mean:.3f}", f"{self.tuned.held_out:.3f}"
+        self._note(
+            f"The best of {plural(len(self.tuned.tried), 'setting')}: {measure} {best} here, but "
+            f"{other} on families that did not choose it, {self.tuned.recorded:.3f} as recorded."
+        )
+        return self.tuned
+
+    def close(self) -> None:
+        """End the tool; an update that was asked for does not come any more."""
+        self._update.close()
+        self.settings.close()
+        self.box.close()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        self._update.flush()
+        parts = (self.state.part, self._picture, self._needs, self._changed)
+        html = f"<style>{display_css()}</style>" + "".join(part.value for part in parts)
+        return tool_bundle(self.box, html=html, text=self.state.text, **kwargs)
+
+    @property
+    def _source(self) -> Source:
+        return self._sources[int(self.data.value)]
+
+    @property
+    def _replay(self) -> Replay:
+        return self._source.lay_out(self.measure.value)[0]
+
+    def _variant(self, name: str, *, label: str | None = None) -> Variant:
+        overrides = Overrides.model_validate(self.overrides())
+        system = self._source.variant.system
+        return Variant(name=name, label=label, system=system, overrides=overrides)
+
+    def _shown(self, part: str) -> pd.DataFrame:
+        import pandas as pd
+
+        self._update.flush()
+        found = None if self.comparison is None else getattr(self.comparison, part)
+        return pd.DataFrame() if found is None else found.copy()
+
+    def _make_box(self, position: int, *, test: bool) -> None:
+        labels = [(source.label, at) for at, source in enumerate(self._sources)]
+        self.data = widgets.Dropdown(
+            options=labels, value=position, description="data", tooltip="gold set, split, variant"
+        )
+        self.measure = widgets.Dropdown(description="measure", tooltip="what is compared")
+        self.open_test = widgets.ToggleButton(
+            value=test,
+            description="Open the test split",
+            tooltip=f"notes in {looks_path(self.path)} that it was looked at",
+        )
+        tested = any(source.report.dataset.split == "test" for source in self._sources)
+        self.open_test.layout.display = None if tested else "none"
+        self.name = widgets.Text(
+            description="name", tooltip="what the kept variant is called", placeholder="tuned"
+        )
+        self.buttons = {
+            "reset": self._button("As recorded", "set all to what was run", self._reset),
+            "grid": self._button("Try a grid", "try many settings", self.try_grid),
+            "live": self._button("Search live", "", self.search_live),
+            "keep": self._button("Keep this", f"add the settings to {self.path}", self.keep),
+        }
+        live = self.buttons["live"]
+        live.button_style, live.disabled = "warning", self.system is None
+        live.tooltip = (
+            "run every search with these settings"
+            if self.system is not None
+            else "needs the system: Tuning(report, system=...)"
+        )
+        self._panel = widgets.VBox()
+        actions = widgets.HBox([self.buttons[each] for each in ("reset", "grid", "live")])
+        kept = widgets.HBox([self.name, self.buttons["keep"]])
+        left = [self.data, self.measure, self.open_test, self._panel, actions, kept]
+        right = [self.state.part, self._picture, self._needs, self._changed]
+        sides = [
+            widgets.VBox(
+                parts, layout={"flex": "1 1 330px", "min_width": "0", "overflow": "visible"}
+            )
+            for parts in (left, right)
+        ]
+        self.box = tool_box(widgets.HBox(sides), html_part(f'<p class="quiet">{HONEST}</p>'))
+        self.data.observe(lambda _: self._choose_source(), "value")
+        self.measure.observe(self._update, "value")
+        self.open_test.observe(self._update, "value")
+
+    def _button(self, words: str, tooltip: str, act: Callable[[], Any]) -> widgets.Button:
+        button = widgets.Button(description=words, tooltip=tooltip, layout={"width": "auto"})
+
+        def pressed(_: object) -> None:
+            with self._update.lock, self.state.catching():
+                self._update.flush()
+                act()
+
+        button.on_click(pressed)
+        return button
+
+    def _reset(self) -> None:
+        with self._update.once():
+            self.settings.put({})
+
+    def _choose_source(self, *, measure: str | None = None) -> None:
+        """Lay out the controls of what was chosen; they stand as it was recorded."""
+        labels = self._source.measures
+        if measure is not None and measure not in labels:
+            raise BadInputError(
+                f"{measure!r} cannot be replayed here",
+                where="measure",
+                remedy=f"one of {', '.join(labels)}",
+            )
+        with self._update.once():
+            self.measure.options = list(labels)
+            self.measure.value = measure or next(iter(labels))
+            if self._panel.children:
+                self.settings.close()
+            replay = self._replay
+            self.settings = SettingsPanel(replay.channels, replay.recorded, self._update)
+            self._panel.children = [self.settings.box]
+            self.live = self.tuned = None
+
+    def _show(self) -> None:
+        """Replay what is set, and show it; an error empties the picture, which would mislead."""
+        self.comparison, self.needs_live = None, {}
+        try:
+            with self.state.catching():
+                if self._may_look():
+                    replayed = self._replay.run(self.settings.changes())
+                    self.needs_live = replayed.needs_live
+                    self._compare(replayed.frame(THESE))
+                    self._say()
+        finally:
+            self._draw()
+
+    def _may_look(self) -> bool:
+        dataset = self._source.report.dataset
+        if dataset.split != "test":
+            return True
+        path = looks_path(self.path)
+        if not self.open_test.value:
+            self.state.say(f"{LOCKED}, in {path}.")
+            return False
+        if dataset.version_sha not in self._looks:
+            self._looks[dataset.version_sha] = mark_look(path, dataset)
+        return True
+
+    def _compare(self, these: pd.DataFrame) -> None:
+        import pandas as pd
+
+        both = pd.concat([self._source.lay_out(self.measure.value)[1], these], ignore_index=True)
+        self.comparison = compare_frames(both, baseline=RECORDED, resolution=False)
+        self._both = both
+
+    def _note(self, words: str) -> None:
+        """Say something that holds until the settings change."""
+        self._noted = (self.settings.changes(), words)
+        self._say()
+
+    def _say(self) -> None:
+        if self.comparison is None:
+            return
+        words = [state_words(self.comparison, self.measure.value, len(self.needs_live))]
+        if looks := self._looks.get(self._source.report.dataset.version_sha):
+            words.append(
+                f"Test split: looked at {plural(len(looks), 'time')} since {looks[0][:10]}."
+            )
+        settings, note = self._noted
+        if note and settings == self.settings.changes():
+            words.append(note)
+        self.state.say(" ".join(words))
+
+    def _draw(self) -> None:
+        put_html(self._needs, needs_live_html(self.needs_live))
+        if self.comparison is None:
+            put_html(self._picture, "")
+            put_html(self._changed, "")
+            return
+        kept = self._both[~self._both["case_id"].isin(self.needs_live)]
+        put_html(self._picture, picture_html(self.comparison, kept, self.measure.value))
+        put_html(self._changed, changed_html(self.comparison, self._source.queries))
+
+
+def _grid(channels: Sequence[str], **ways: Any) -> list[dict[str, Any]]:
+    """Return as fine a grid as is tried in seconds."""
+    for weights in WEIGHTS:
+        if len(weights) ** len(channels) <= 4 * GRID:
+            found = grid(channels, weights=weights, **ways)
+            if len(found) <= GRID:
+                return found
+    return sample(channels, n=GRID)
