@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evalnb.comparison.intervals import flip_interval
-from evalnb.comparison.multiplicity import max_t, simultaneous_ranks, standardised_flips
+from evalnb.comparison.multiplicity import max_t, simultaneous_ranks
 from evalnb.comparison.signs import (
     EXHAUSTIVE_FAMILIES,
     TOLERANCE,
@@ -100,9 +100,9 @@ def flip_tests(
     for label in np.unique(labels[changed]):
         rows = np.flatnonzero(changed & (labels == label))
         if len(rows) > 1:
-            _test_together(found, rows, flips.take(rows), alpha)
+            _test_together(found, rows, flips, alpha)
         else:
-            _test_alone(found, rows[0], flips.take(rows), alpha)
+            _test_alone(found, rows[0], flips, alpha)
     unresolvable = [not resolvable(int(n), alpha) for n in (sums != 0).sum(axis=1)]
     found.low[unresolvable] = found.high[unresolvable] = np.nan
     return found
@@ -132,29 +132,28 @@ def _p_value(flips: Flips, row: int) -> float:
     return share_of_vectors(count, len(flipped), exhaustive=exhaustive)
 
 
-def _test_alone(found: FlipTests, row: int, own: Flips, alpha: float) -> None:
-    paired = own.sizes[0] > 0
-    if not own.exhaustive and paired.sum() <= EXHAUSTIVE_FAMILIES:
-        own = flip_signs(own.sums[:, paired], own.sizes[:, paired], seed=0)
-        found.exact[row] = True
-    rank = rank_of_level(alpha, own.n_vectors, exhaustive=own.exhaustive)
-    found.low[row], found.high[row] = _interval(own, 0, rank=rank, rejected=found.p[row] <= alpha)
+def _test_alone(found: FlipTests, row: int, flips: Flips, alpha: float) -> None:
+    at, paired = row, flips.sizes[row] > 0
+    if not flips.exhaustive and paired.sum() <= EXHAUSTIVE_FAMILIES:
+        own = slice(row, row + 1)
+        flips = flip_signs(flips.sums[own, paired], flips.sizes[own, paired], seed=0)
+        at, found.exact[row] = 0, True
+    rank = rank_of_level(alpha, flips.n_vectors, exhaustive=flips.exhaustive)
+    rejected = bool(found.p[row] <= alpha)
+    found.low[row], found.high[row] = _interval(flips, at, rank=rank, rejected=rejected)
 
 
-def _test_together(found: FlipTests, rows: NDArray[np.int_], group: Flips, alpha: float) -> None:
-    t, slack = standardised_flips(group)
-    observed = np.abs(group.sums.sum(axis=1)) / np.sqrt((group.sums**2).sum(axis=1))
-    step_down, single = max_t(t, observed, slack, exhaustive=group.exhaustive)
+def _test_together(found: FlipTests, rows: NDArray[np.int_], flips: Flips, alpha: float) -> None:
+    step_down, single = max_t(flips, rows)
     found.p_step_down[rows] = np.maximum(found.p[rows], step_down)
     found.p_single[rows] = np.maximum(found.p[rows], single)
     found.simultaneous[rows] = True
-    for h, rank in enumerate(simultaneous_ranks(group, alpha=alpha)):
-        row = rows[h]
-        level = level_of_rank(rank, group.n_vectors, exhaustive=group.exhaustive)
+    for row, rank in zip(rows, simultaneous_ranks(flips, rows, alpha=alpha), strict=True):
+        level = level_of_rank(rank, flips.n_vectors, exhaustive=flips.exhaustive)
         # So few families that none may reject: what more of them would be granted at least.
         found.level[row] = level or alpha / len(rows)
-        rejected = found.p_single[row] <= alpha
-        found.low[row], found.high[row] = _interval(group, h, rank=rank, rejected=rejected)
+        rejected = bool(found.p_single[row] <= alpha)
+        found.low[row], found.high[row] = _interval(flips, row, rank=rank, rejected=rejected)
 
 
 def _interval(flips: Flips, row: int, *, rank: int, rejected: bool) -> tuple[float, float]:

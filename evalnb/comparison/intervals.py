@@ -30,7 +30,7 @@ def flip_interval(flips: Flips, row: int, *, rank: int) -> tuple[float, float]:
         Infinite where a vector that flips all or nothing decides the end.
     """
     total, n = flips.sums[row].sum(), flips.sizes[row].sum()
-    sums, sizes = flips.flipped_sums[row], flips.flipped_sizes[row]
+    sums, sizes = flips.flipped_sums[row], flips.flipped_sizes(row)
     with np.errstate(divide="ignore", invalid="ignore"):
         flipped, kept = sums / sizes, (total - sums) / (n - sizes)
     one_sided = (sizes == 0) | (sizes == n)

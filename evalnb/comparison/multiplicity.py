@@ -8,82 +8,88 @@ from numpy.typing import NDArray
 from evalnb.comparison.signs import TOLERANCE, Flips, Floats, rank_of_level, share_of_vectors
 
 
-def standardised_flips(flips: Flips, shifts: Floats | None = None) -> tuple[Floats, Floats]:
-    """Return t = |sum s_f S_f| / sqrt(sum S_f^2) under every vector.
+def standardised_flips(flips: Flips, row: int, shift: float = 0.0) -> tuple[Floats, float]:
+    """Return t = |sum s_f S_f| / sqrt(sum S_f^2) of one hypothesis under every vector.
 
     Parameters
     ----------
-    shifts
-        (hypotheses,): what is taken off every case's difference first, if anything.
+    shift
+        What is taken off every case's difference first.
 
     Returns
     -------
     t, slack
-        (hypotheses, vectors) and (hypotheses,): two values of t closer than the slack are equal.
-        A hypothesis that its shift leaves without any difference has t and slack 0.
+        (vectors,), and what two values of t may differ by and still be equal; both 0 where the
+        shift leaves no difference.
     """
-    shifted, t = flips.sums, flips.flipped_sums.copy()
-    size = np.abs(flips.sums).sum(axis=1)
-    if shifts is not None:
-        shifted = shifted - shifts[:, None] * flips.sizes
-        shifted[np.abs(shifted).sum(axis=1) <= TOLERANCE * size] = 0.0
-        t -= shifts[:, None] * flips.flipped_sizes
-    norm = np.sqrt((shifted**2).sum(axis=1))
-    scale = np.divide(1.0, norm, out=np.zeros_like(norm), where=norm > 0)
+    size = float(np.abs(flips.sums[row]).sum())
+    sums = flips.sums[row] - shift * flips.sizes[row]
+    if np.abs(sums).sum() <= TOLERANCE * size:
+        return np.zeros(flips.n_vectors), 0.0
+    scale = 1 / float(np.sqrt((sums**2).sum()))
     # sum s_f S_f is the whole minus twice the flipped part.
-    t *= -2.0
-    t += shifted.sum(axis=1)[:, None]
+    t = flips.flipped_sums[row] * -2.0
+    if shift:
+        t += 2 * shift * flips.flipped_sizes(row)
+    t += sums.sum()
     np.abs(t, out=t)
-    t *= scale[:, None]
+    t *= scale
     return t, TOLERANCE * size * scale
 
 
-def max_t(t: Floats, observed: Floats, slack: Floats, *, exhaustive: bool) -> tuple[Floats, Floats]:
+def max_t(flips: Flips, rows: NDArray[np.int_]) -> tuple[Floats, Floats]:
     """Return step-down and single-step p-values of the largest t of several hypotheses.
 
     Westfall and Young, "Resampling-based multiple testing" (1993), algorithm 2.8: a vector's
     largest t among the hypotheses that look no better than the one tested, so that clear cases do
     not hide others; and its largest among all of them.
 
-    Parameters
-    ----------
-    t
-        (hypotheses, vectors).
-    observed, slack
-        (hypotheses,): t of the data, and what counts as equal to it.
+    Returns
+    -------
+    step_down, single
+        (rows,).
     """
-    n_vectors = t.shape[1]
-    order = np.argsort(-observed, kind="stable")
-    maxima = np.maximum.accumulate(t[order[::-1]], axis=0)[::-1]
-    thresholds = (observed - slack)[order]
+    observed = np.abs(flips.sums[rows].sum(axis=1)) / np.sqrt((flips.sums[rows] ** 2).sum(axis=1))
+    largest, thresholds = np.zeros(flips.n_vectors), np.empty(len(rows))
+    step_down, single = np.empty(len(rows)), np.empty(len(rows))
 
-    def shares(counts: NDArray[np.int_]) -> list[float]:
-        return [share_of_vectors(int(c), n_vectors, exhaustive=exhaustive) for c in counts]
+    def reached(i: int) -> float:
+        count = int((largest >= thresholds[i]).sum())
+        return share_of_vectors(count, flips.n_vectors, exhaustive=flips.exhaustive)
 
-    step_down, single = np.empty(len(t)), np.empty(len(t))
-    counts = (maxima >= thresholds[:, None]).sum(axis=1)
-    step_down[order] = np.maximum.accumulate(shares(counts))
-    single[order] = shares((maxima[0] >= thresholds[:, None]).sum(axis=1))
+    best_first = np.argsort(-observed, kind="stable")
+    for i in best_first[::-1]:
+        t, slack = standardised_flips(flips, rows[i])
+        np.maximum(largest, t, out=largest)
+        thresholds[i] = observed[i] - slack
+        step_down[i] = reached(i)
+    step_down[best_first] = np.maximum.accumulate(step_down[best_first])
+    for i in best_first:
+        single[i] = reached(i)
     return step_down, single
 
 
-def simultaneous_ranks(flips: Flips, *, alpha: float) -> list[int]:
-    """Return each hypothesis's rank for intervals that all hold together.
+def simultaneous_ranks(flips: Flips, rows: NDArray[np.int_], *, alpha: float) -> list[int]:
+    """Return the ranks of several hypotheses for intervals that all hold together.
 
     c is the value that the largest t of all hypotheses exceeds with probability alpha; a hypothesis
     exceeds it more seldom, and that share is its own level. Both the data as they are and the data
     without their mean differences give such a level; the smaller one is taken.
     """
     base = rank_of_level(alpha, flips.n_vectors, exhaustive=flips.exhaustive)
-    counts = []
-    for shifts in (None, flips.sums.sum(axis=1) / flips.sizes.sum(axis=1)):
-        t, slack = standardised_flips(flips, shifts)
-        largest = t.max(axis=0)
+    means = flips.sums[rows].sum(axis=1) / flips.sizes[rows].sum(axis=1)
+    fewest = np.full(len(rows), flips.n_vectors)
+    for shifts in (np.zeros(len(rows)), means):
+        largest = np.zeros(flips.n_vectors)
+        for row, shift in zip(rows, shifts, strict=True):
+            np.maximum(largest, standardised_flips(flips, row, shift)[0], out=largest)
         critical = np.partition(largest, len(largest) - base)[len(largest) - base]
-        above = (t > (critical + slack)[:, None]).sum(axis=1)
-        # A constant difference leaves nothing to exceed c; the other version speaks for it.
-        counts.append(np.where(slack > 0, above, flips.n_vectors))
-    return [1 + int(count) for count in np.minimum(*counts)]
+        for i, (row, shift) in enumerate(zip(rows, shifts, strict=True)):
+            t, slack = standardised_flips(flips, row, shift)
+            # A constant difference leaves nothing to exceed c; the other version speaks for it.
+            if slack:
+                fewest[i] = min(fewest[i], int((t > critical + slack).sum()))
+    return [1 + int(count) for count in fewest]
 
 
 def holm(p: Floats) -> Floats:

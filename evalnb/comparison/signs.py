@@ -38,8 +38,11 @@ class Flips:
     sums, sizes
         (hypotheses, families): S_f, the sum of a family's differences, and n_f, its pairs; both 0
         where it has none.
-    flipped_sums, flipped_sizes
-        (hypotheses, vectors): sum of S_f and of n_f over the families that a vector flips.
+    flipped_sums
+        (hypotheses, vectors): sum of S_f over the families that a vector flips.
+    distinct_sizes, which
+        (kinds of sizes, vectors) and (hypotheses,): the same of n_f, once for all hypotheses over
+        the same cases, and which of them a hypothesis has.
     exhaustive
         Whether the vectors are all there are, the unflipped one among them.
     """
@@ -47,7 +50,8 @@ class Flips:
     sums: Floats
     sizes: Floats
     flipped_sums: Floats
-    flipped_sizes: Floats
+    distinct_sizes: Floats
+    which: NDArray[np.int_]
     exhaustive: bool
 
     @property
@@ -55,15 +59,9 @@ class Flips:
         """How many sign vectors there are."""
         return int(self.flipped_sums.shape[1])
 
-    def take(self, rows: NDArray[np.int_]) -> Flips:
-        """Return some of the hypotheses."""
-        return Flips(
-            self.sums[rows],
-            self.sizes[rows],
-            self.flipped_sums[rows],
-            self.flipped_sizes[rows],
-            self.exhaustive,
-        )
+    def flipped_sizes(self, row: int) -> Floats:
+        """Return (vectors,): the pairs of the families that a vector flips, of one hypothesis."""
+        return np.asarray(self.distinct_sizes[self.which[row]])
 
 
 def flip_signs(sums: Floats, sizes: Floats, *, seed: int) -> Flips:
@@ -77,14 +75,13 @@ def flip_signs(sums: Floats, sizes: Floats, *, seed: int) -> Flips:
     seed
         Of the sampled vectors; exhaustive ones need none.
     """
-    # Hypotheses over the same cases have the same sizes; these are multiplied once.
     distinct: dict[bytes, int] = {}
-    which = [distinct.setdefault(row.tobytes(), len(distinct)) for row in sizes]
-    first = [which.index(row) for row in range(len(distinct))]
+    which = np.array([distinct.setdefault(row.tobytes(), len(distinct)) for row in sizes])
+    first = np.unique(which, return_index=True)[1]
     weights = np.concatenate([sums, sizes[first]])
     exhaustive = weights.shape[1] <= EXHAUSTIVE_FAMILIES
     products = subset_sums(weights) if exhaustive else _sampled_products(weights, seed)
-    return Flips(sums, sizes, products[: len(sums)], products[len(sums) :][which], exhaustive)
+    return Flips(sums, sizes, products[: len(sums)], products[len(sums) :], which, exhaustive)
 
 
 def subset_sums(values: Floats) -> Floats:
@@ -106,10 +103,10 @@ def subset_sums(values: Floats) -> Floats:
 
 def _sampled_products(weights: Floats, seed: int) -> Floats:
     columns = np.ascontiguousarray(weights.T)
-    products = np.empty((SAMPLED_VECTORS, columns.shape[1]))
+    products = np.empty((len(weights), SAMPLED_VECTORS))
     for start, bits in sampled_blocks(len(columns), seed):
-        np.matmul(bits, columns, out=products[start : start + len(bits)])
-    return np.ascontiguousarray(products.T)
+        products[:, start : start + len(bits)] = (bits @ columns).T
+    return products
 
 
 def sampled_blocks(

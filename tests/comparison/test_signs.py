@@ -43,7 +43,7 @@ def test_every_sign_vector_of_few_families() -> None:
     flips = flip_signs(np.array([[1.0, 10.0, 100.0]]), np.array([[1.0, 2.0, 4.0]]), seed=0)
     assert flips.exhaustive
     assert flips.flipped_sums.tolist() == [[0, 1, 10, 11, 100, 101, 110, 111]]
-    assert flips.flipped_sizes.tolist() == [[0, 1, 2, 3, 4, 5, 6, 7]]
+    assert flips.flipped_sizes(0).tolist() == [0, 1, 2, 3, 4, 5, 6, 7]
 
 
 def test_sampling_starts_at_seventeen_families() -> None:
@@ -55,7 +55,9 @@ def test_sampling_starts_at_seventeen_families() -> None:
 def test_hypotheses_with_other_sizes_get_their_own_product() -> None:
     sizes = np.array([[1.0, 1.0], [2.0, 0.0], [1.0, 1.0]])
     flips = flip_signs(np.zeros((3, 2)), sizes, seed=0)
-    assert flips.flipped_sizes.tolist() == [[0, 1, 1, 2], [0, 2, 0, 2], [0, 1, 1, 2]]
+    found = [flips.flipped_sizes(row).tolist() for row in range(3)]
+    assert found == [[0, 1, 1, 2], [0, 2, 0, 2], [0, 1, 1, 2]]
+    assert len(flips.distinct_sizes) == 2
 
 
 def test_subset_sums_keep_leading_axes() -> None:
