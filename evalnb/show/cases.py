@@ -48,7 +48,8 @@ class VariantView:
     """One variant's answer to one case; its first repetition is shown in full.
 
     ``first_ranks`` holds the rank of the first relevant hit per repetition, None for a miss;
-    ``courses`` the way of each relevant id, None where the candidates were not recorded.
+    ``courses`` the way of each relevant id, None where the candidates were not recorded; ``limit``
+    is how many hits were asked for.
     """
 
     name: str
@@ -59,6 +60,7 @@ class VariantView:
     courses: tuple[Course, ...] | None
     decisions: tuple[str, ...] | None
     duplicates_dropped: int
+    limit: int
 
     @property
     def outcome(self) -> str:
@@ -161,6 +163,13 @@ class CaseSource:
             },
         )
 
+    def words(self, case_id: str) -> str:
+        """Return what a case can be found by: its id, question, note and labels."""
+        case = self.cases[case_id]
+        labels = describe_expected(case, self._names)
+        forbidden = ids_in_words(case, self._names, forbidden=True)
+        return " ".join([case_id, case.request.query, case.description or "", *labels, *forbidden])
+
     def outcomes(self) -> Iterator[Outcome]:
         """Say how each case ended under each variant; much faster than to view them."""
         for case_id, results in self._results.items():
@@ -193,6 +202,7 @@ class CaseSource:
                 f"{step.step}: {step.detail or plural(len(step.ids), 'id')}" for step in trace
             ),
             duplicates_dropped=first.duplicates_dropped,
+            limit=first.controls.limit,
         )
 
 

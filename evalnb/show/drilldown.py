@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from evalnb.comparison.stages import Course
 from evalnb.measures.scoring import ScoreRow
@@ -79,17 +79,38 @@ def case_states(view: CaseView) -> Iterator[str]:
             yield f"{state}:{at}"
 
 
-def case_html(view: CaseView, *, compared: Sequence[str], baseline: str = "") -> str:
-    """Write one case."""
+def case_html(
+    view: CaseView,
+    *,
+    compared: Sequence[str],
+    baseline: str = "",
+    opened: bool = False,
+    charts: Mapping[str, str] | None = None,
+    picture: Callable[[HitView], str] | None = None,
+) -> str:
+    """Write one case.
+
+    Parameters
+    ----------
+    charts
+        HTML that stands over the notes of a variant, by its name.
+    picture
+        Writes HTML that stands under a hit.
+    """
     case = view.case
+    sides = (
+        _variant_html(variant, baseline, (charts or {}).get(variant.name, ""), picture)
+        for variant in view.variants
+    )
     states = " ".join(dict.fromkeys(case_states(view)))
     query = text_html(one_line(case.request.query, 300))
     return (
-        f'<details class="case" id="{case_anchor(case.case_id)}" data-s="{states}"><summary>'
+        f'<details class="case" id="{case_anchor(case.case_id)}" data-s="{states}"'
+        f"{' open' * opened}><summary>"
         f'<span class="id">{text_html(case.case_id)}</span> <span class="query">{query}</span>'
         f'<span class="ranks">{_ranks_html(view)}</span></summary>\n'
         f"{_facts_html(view)}{_scores_html(view, compared)}"
-        f'<div class="sides">{"".join(_variant_html(v, baseline) for v in view.variants)}</div>'
+        f'<div class="sides">{"".join(sides)}</div>'
         "</details>"
     )
 
@@ -183,7 +204,9 @@ def _score_label(score: ScoreRow) -> str:
     return measure_label(score.measure, score.k, score.kind if ":" in score.measure else None)
 
 
-def _variant_html(variant: VariantView, baseline: str) -> str:
+def _variant_html(
+    variant: VariantView, baseline: str, chart: str, picture: Callable[[HitView], str] | None
+) -> str:
     mark = " (baseline)" if variant.name == baseline else ""
     parts = [f"<section><h3>{text_html(variant.name)}{mark}</h3>"]
     if variant.failure is not None:
@@ -191,12 +214,14 @@ def _variant_html(variant: VariantView, baseline: str) -> str:
     elif not variant.hits:
         parts.append("<p>Nothing was returned.</p>")
     if variant.hits:
-        parts.append(f'<ul class="hits">{"".join(_hit_html(hit) for hit in variant.hits)}</ul>')
+        hits = (_hit_html(hit, picture(hit) if picture else "") for hit in variant.hits)
+        parts.append(f'<ul class="hits">{"".join(hits)}</ul>')
+    parts.append(chart)
     parts += [f'<p class="quiet">{note}</p>' for note in _notes(variant)]
     return "".join(parts) + "</section>\n"
 
 
-def _hit_html(hit: HitView) -> str:
+def _hit_html(hit: HitView, picture: str) -> str:
     url = hit.url if hit.url and is_web_address(hit.url) else hit.key
     name = link_html(one_line(hit.name, 120), url)
     details = [] if hit.score is None else [format_value(hit.score)]
@@ -210,7 +235,7 @@ def _hit_html(hit: HitView) -> str:
     small = f" <small>{' · '.join(details)}</small>" if details else ""
     css, own_css = ' class="c"' if hit.is_code else "", _CSS.get(hit.sign, "")
     text = f"<p{css}>{_excerpt_html(hit.excerpt)}</p>" if hit.excerpt else ""
-    return f"<li{own_css}><b>{hit.rank} {SIGNS[hit.sign]}</b> {name}{small}{text}</li>"
+    return f"<li{own_css}><b>{hit.rank} {SIGNS[hit.sign]}</b> {name}{small}{text}{picture}</li>"
 
 
 def _excerpt_html(excerpt: Excerpt) -> str:

@@ -4,6 +4,7 @@ Drawn for a phone's width: labels stand above their marks, so a long name costs 
 Okabe and Ito's, which colour-blind readers tell apart, and a verdict has its own shape besides.
 """
 
+from evalnb.show.charts.bumps import plot_bumps
 from evalnb.show.charts.canvas import VERDICT_COLOURS, Chart
 from evalnb.show.charts.changes import LABELLED_BARS, plot_cases
 from evalnb.show.charts.rows import plot_differences, plot_means
@@ -13,6 +14,7 @@ __all__ = [
     "LABELLED_BARS",
     "VERDICT_COLOURS",
     "Chart",
+    "plot_bumps",
     "plot_cases",
     "plot_differences",
     "plot_latency",
