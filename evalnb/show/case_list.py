@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from evalnb.show.cases import CaseSource, Outcome
+from evalnb.show.numbers import present
 from evalnb.show.reading import Reading, primary_changes
 
 if TYPE_CHECKING:
@@ -25,7 +27,6 @@ ORDERS: tuple[Order, ...] = (
     "best change first",
     "worst rank first",
 )
-_NOT_FOUND = float("inf")
 
 
 class CaseList:
@@ -165,10 +166,11 @@ def _ordered(rows: pd.DataFrame, order: Order) -> pd.DataFrame:
     if order == "as in the report":
         return rows.reset_index(drop=True)
     if order == "worst rank first":
-        key: Any = -rows["rank"].astype("Float64").fillna(_NOT_FOUND)
+        keys = [-(present(rank) or math.inf) for rank in rows["rank"]]
     else:
-        sign = rows["verdict"].map({"better": 1.0, "worse": -1.0}).fillna(0.0)
-        gain = sign * rows["difference"].abs()
-        key = gain if order == "worst change first" else -gain
-    found: pd.DataFrame = rows.loc[key.sort_values(kind="stable").index]
+        sign = {"better": 1.0, "worse": -1.0}
+        pairs = zip(rows["verdict"], rows["difference"], strict=True)
+        gains = [sign.get(verdict, 0.0) * abs(difference) for verdict, difference in pairs]
+        keys = gains if order == "worst change first" else [-gain for gain in gains]
+    found: pd.DataFrame = rows.iloc[sorted(range(len(keys)), key=keys.__getitem__)]
     return found.reset_index(drop=True)
