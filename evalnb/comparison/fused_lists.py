@@ -23,6 +23,7 @@ from evalnb.search.request import Hints
 from evalnb.search.result import Candidates
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 NEAR = 1e-12  # sums this close may be one sum, rounded in another order
 
 
@@ -63,14 +64,20 @@ class FusedLists:
         self._channels = tuple(dict.fromkeys(name for lists in self.lists for name in lists))
         self._parts: dict[tuple[Any, ...], Floats] = {}  # what other weights need again
 
-    def top(self, settings: Settings, wanted: int) -> list[list[str]]:
-        """Return the fused list of each case, as far as it is wanted."""
+    def top(self, settings: Settings, wanted: int) -> Ints:
+        """Return the fused list of each case as far as it is wanted, best first.
+
+        Returns
+        -------
+        Ints
+            Positions in :attr:`columns`, -1 where a list has ended; shape (cases, wanted).
+        """
+        found = np.full((len(self.lists), wanted), -1)
         if len(settings.channels) == 1:
-            (name,) = settings.channels
-            empty = Candidates()
-            return [
-                list(lists.get(name, empty).ids[: settings.pool])[:wanted] for lists in self.lists
-            ]
+            for row, lists in enumerate(self.lists):
+                ids = lists.get(settings.channels[0], Candidates()).ids[: settings.pool]
+                self.put(found, row, ids)
+            return found
         scores = self._fused(settings)
         width = min(wanted + 1, scores.shape[1])
         top = np.argpartition(-scores, width - 1, axis=1)[:, :width]
@@ -83,27 +90,34 @@ class FusedLists:
         close = (gaps <= NEAR * np.abs(values[:, :-1])) & np.isfinite(values[:, 1:])
         exactly = (gaps == 0) & close
         # Equal sums are in the order of their ids, unless the cut may divide them.
-        doubtful = (close & ~exactly).any(axis=1) | (
-            close[:, -1] if width < scores.shape[1] else False
-        )
-        return [
-            self._exactly(row, settings)[:wanted]
-            if doubtful[row]
-            else [
-                self.columns[row][at]
-                for at, v in zip(top[row], values[row], strict=True)
-                if v > -np.inf
-            ][:wanted]
-            for row in range(len(self.lists))
-        ]
+        doubtful = (close & ~exactly).any(axis=1)
+        if width < scores.shape[1]:
+            doubtful |= close[:, -1]
+        within = min(width, wanted)
+        found[:, :within] = np.where(values > -np.inf, top, -1)[:, :within]
+        for row in np.flatnonzero(doubtful).tolist():
+            self.put(found, row, self._exactly(row, settings))
+        return found
 
-    def _exactly(self, row: int, settings: Settings) -> list[str]:
+    def put(self, found: Ints, row: int, ids: Sequence[str]) -> None:
+        """Write a case's ids into its row of positions."""
+        places = self._places[row]
+        codes = [places[key] for key in ids[: found.shape[1]]]
+        found[row] = -1
+        found[row, : len(codes)] = codes
+
+    def ids(self, row: int, codes: Ints) -> list[str]:
+        """Read a row of positions."""
+        names = self.columns[row]
+        return [names[at] for at in codes.tolist() if at >= 0]
+
+    def _exactly(self, row: int, settings: Settings) -> tuple[str, ...]:
         lists = {
             name: _first(self.lists[row][name], settings.pool)
             for name in settings.channels
             if name in self.lists[row]
         }
-        return list(fuse(lists, settings.hints).ids)
+        return fuse(lists, settings.hints).ids
 
     @cached_property
     def columns(self) -> list[list[str]]:
@@ -111,12 +125,15 @@ class FusedLists:
         return [sorted({key for c in lists.values() for key in c.ids}) for lists in self.lists]
 
     @cached_property
+    def _places(self) -> list[dict[str, int]]:
+        return [{key: at for at, key in enumerate(ids)} for ids in self.columns]
+
+    @cached_property
     def _ranks(self) -> dict[str, Floats]:
         """The rank of each id of each case in each channel, (cases, ids); infinite if absent."""
         width = max(1, *map(len, self.columns))
         ranks = {name: np.full((len(self.lists), width), np.inf) for name in self._channels}
-        for row, (ids, lists) in enumerate(zip(self.columns, self.lists, strict=True)):
-            place_of = {key: at for at, key in enumerate(ids)}
+        for row, (place_of, lists) in enumerate(zip(self._places, self.lists, strict=True)):
             for name, found in lists.items():
                 places = [place_of[key] for key in found.ids]
                 ranks[name][row, places] = np.arange(1, len(places) + 1)

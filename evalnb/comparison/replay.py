@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import ValidationError
 
-from evalnb.comparison.fused_lists import FusedLists, Settings
+from evalnb.comparison.fused_lists import Floats, FusedLists, Ints, Settings
 from evalnb.errors import BadInputError, NotFoundError
 from evalnb.evaluation.report import AnyReport, CaseResult, EvaluationReport, record_of
+from evalnb.measures.coded import CodedGold, CodedRankings, CodedScores, Flags
 from evalnb.measures.judgements import Judgements, label_of, labelled_documents
 from evalnb.measures.names import Measure, parse_measures
-from evalnb.measures.ranking import Score, place, score_ranking, unavailable
+from evalnb.measures.ranking import Score, unavailable
 from evalnb.search.fusion import (
     DEFAULT_CANDIDATES,
     fuse,
@@ -45,29 +46,61 @@ class Replayed:
 
     Attributes
     ----------
-    rankings
-        The ids that a live run would return, by case; without the cases of ``needs_live``.
     needs_live
         Why a case cannot be replayed, by case.
     """
 
     replay: Replay
     settings: Settings
-    rankings: Mapping[str, tuple[str, ...]]
     needs_live: Mapping[str, str]
+    _codes: Ints
+
+    @cached_property
+    def rankings(self) -> Mapping[str, tuple[str, ...]]:
+        """The ids that a live run would return, by case; without the cases of ``needs_live``."""
+        return {
+            case.case_id: tuple(self.replay.lists.ids(at, self._codes[at]))
+            for at, case in enumerate(self.replay.cases)
+            if case.case_id not in self.needs_live
+        }
 
     def scores(self) -> dict[str, dict[str, Score]]:
         """Return every measure of every case: measure -> case -> score."""
-        return self.replay.scored(self)
+        answered, columns = self._scored()
+        live = f"{NEEDS_LIVE}: {{}}".format
+        missing = {case: unavailable(live(why)) for case, why in self.needs_live.items()}
+        cases = [case.case_id for case in self.replay.cases]
+        found = {}
+        for measure, column in columns.items():
+            known = missing | dict(
+                zip((cases[at] for at in answered), column.scores(), strict=True)
+            )
+            found[measure] = {case: known[case] for case in cases}
+        return found
+
+    def values(self) -> dict[str, Floats]:
+        """Return every measure of every case; NaN where it has none; shape (cases,)."""
+        answered, columns = self._scored()
+        found = {measure: np.full(len(self.replay.cases), np.nan) for measure in columns}
+        for measure, column in columns.items():
+            found[measure][answered] = column.values
+        return found
 
     def means(self) -> dict[str, float]:
         """Return the mean of every measure over the cases where it is defined."""
-        found = {}
-        for measure, scores in self.scores().items():
-            values = [score.value for score in scores.values() if score.value is not None]
-            if values:
-                found[measure] = float(np.mean(values))
-        return found
+        defined = {measure: v[np.isfinite(v)] for measure, v in self.values().items()}
+        return {measure: float(v.mean()) for measure, v in defined.items() if len(v)}
+
+    def _scored(self) -> tuple[list[int], dict[str, CodedScores]]:
+        """Score the cases that were replayed; also their positions."""
+        replay = self.replay
+        known = [case.case_id not in self.needs_live for case in replay.cases]
+        answered = np.flatnonzero(known)
+        rankings = replay.judged(answered, self._codes[answered])
+        return answered.tolist(), {
+            str(measure): rankings.score(measure, measure.k or self.settings.limit)
+            for measure in replay.measures
+        }
 
     def frame(self, name: str = "replayed") -> pd.DataFrame:
         """Return the scores frame of a variant of this name."""
@@ -126,7 +159,8 @@ class Replay:
                 f"{variant} kept no candidates",
                 remedy="evaluate a workspace, or channels composed with evalnb.fused",
             )
-        self._lists = FusedLists([report.candidates(result) for result in self.results])
+        self.lists = FusedLists([report.candidates(result) for result in self.results])
+        self._live: dict[tuple[tuple[str, ...], int], dict[str, str]] = {}
 
     @property
     def recorded(self) -> Settings:
@@ -180,79 +214,109 @@ class Replay:
         """Replay every case under other settings; see :meth:`settings` for what may change."""
         settings = self.settings(overrides)
         fuse({name: Candidates() for name in settings.channels}, settings.hints)  # checks weights
-        wanted = max(settings.limit, settings.depth if settings.rerank else 0)
-        needs_live: dict[str, str] = {}
-        rankings: dict[str, tuple[str, ...]] = {}
-        for result, fused in zip(self.results, self._lists.top(settings, wanted), strict=True):
-            why = self._why_live(result, settings)
-            ids = reranked(result, fused, settings.depth) if settings.rerank else fused
-            if why or ids is None:
-                needs_live[result.case_id] = why or "no rerank score"
-            else:
-                rankings[result.case_id] = tuple(ids[: settings.limit])
-        return Replayed(self, settings, rankings, needs_live)
+        depth = settings.depth if settings.rerank else 0
+        codes = self.lists.top(settings, max(settings.limit, depth))
+        needs_live = dict(self._why_live(settings.channels, settings.pool))
+        if settings.rerank:
+            for at, result in enumerate(self.results):
+                ids = reranked(result, self.lists.ids(at, codes[at]), depth)
+                if ids is None:
+                    needs_live.setdefault(result.case_id, "no rerank score")
+                else:
+                    self.lists.put(codes, at, ids)
+        return Replayed(self, settings, needs_live, codes[:, : settings.limit])
 
-    def _why_live(self, result: CaseResult, settings: Settings) -> str:
-        if result.result.status != "ok":
-            return result.result.reason or "the search failed"
-        if result.request.exact_identifiers:
-            return "exact identifiers come first"
-        recorded = max(
-            result.controls.limit, result.controls.hints.candidates or DEFAULT_CANDIDATES
-        )
-        lists = (result.candidates[name] for name in settings.channels if name in result.candidates)
-        if settings.pool > recorded and any(len(found.positions) >= recorded for found in lists):
-            return "deeper candidates than were kept"
-        return ""
+    def _why_live(self, channels: tuple[str, ...], pool: int) -> dict[str, str]:
+        """Say which cases these lists cannot stand for, and why."""
+        if (channels, pool) not in self._live:
+            found = ((r.case_id, _why_live(r, channels, pool)) for r in self.results)
+            self._live[channels, pool] = {case: why for case, why in found if why is not None}
+        return self._live[channels, pool]
 
     @cached_property
     def _judged(self) -> list[Judgements]:
         return [self.report.judged(case, self.variant, self.kind) for case in self.cases]
 
     @cached_property
-    def _labels(self) -> Sequence[Mapping[str, str]]:
+    def _gold(self) -> CodedGold:
+        return CodedGold(self._judged)
+
+    @cached_property
+    def _names(self) -> list[list[str]]:
         """What each candidate's document is called by each case's labels."""
         if self.kind == "unit":
-            return [{}] * len(self.cases)
+            return self.lists.columns
         known = self.report.documents_by_id()
-        found = []
-        for case, ids in zip(self.cases, self._lists.columns, strict=True):
-            labels = labelled_documents(case)
-            named = {key: _label(key, known.get(key), labels) for key in ids}
-            found.append({} if all(k == v for k, v in named.items()) else named)
-        return found
+        return [
+            [_label(key, known.get(key), labels) for key in ids]
+            for ids, labels in zip(
+                self.lists.columns, map(labelled_documents, self.cases), strict=True
+            )
+        ]
 
-    def scored(self, replayed: Replayed) -> dict[str, dict[str, Score]]:
-        """Score rankings; see :meth:`Replayed.scores`."""
-        names = tuple(map(str, self.measures))
-        found: dict[str, dict[str, Score]] = {name: {} for name in names}
-        for at, case in enumerate(self.cases):
-            ids = replayed.rankings.get(case.case_id)
-            if ids is None:
-                reason = f"{NEEDS_LIVE}: {replayed.needs_live[case.case_id]}"
-                for scores in found.values():
-                    scores[case.case_id] = unavailable(reason)
-                continue
-            if labels := self._labels[at]:
-                ids = tuple(dict.fromkeys(labels[key] for key in ids))
-            judged = self._judged[at]
-            placed = place(ids, judged)
-            for measure, name in zip(self.measures, names, strict=True):
-                k = measure.k or replayed.settings.limit
-                found[name][case.case_id] = score_ranking(measure, placed, judged, k)
-        return found
+    @cached_property
+    def _entries(self) -> tuple[Ints, Ints]:
+        """Of each case's candidates the judgement, -1 if none, and the first of the same name.
+
+        The last column stands for what is not there.
+        """
+        width = 1 + max(map(len, self._names))
+        entries, firsts = np.full((2, len(self.cases), width), -1)
+        for at, (names, judged) in enumerate(zip(self._names, self._judged, strict=True)):
+            places = {key: self._gold.starts[at] + n for n, key in enumerate(judged.grades)}
+            entries[at, : len(names)] = [places.get(key, -1) for key in names]
+            first: dict[str, int] = {}
+            firsts[at, : len(names)] = [first.setdefault(key, n) for n, key in enumerate(names)]
+        return entries, firsts
+
+    def judged(self, cases: Ints, codes: Ints) -> CodedRankings:
+        """Find what is judged in one ranking for each of some cases."""
+        entries, firsts = (table[cases[:, None], codes] for table in self._entries)
+        found = (codes >= 0) & _is_first(firsts)
+        hits = found & (entries >= 0)
+        return CodedRankings(
+            self._gold,
+            case=cases,
+            n_ranked=found.sum(axis=1),
+            row=np.nonzero(hits)[0],
+            ranks=np.cumsum(found, axis=1, dtype=np.int64)[hits],
+            grades=self._gold.grades[entries[hits]],
+            declared=self._gold.declared[entries[hits]],
+        )
 
     def frame(self, replayed: Replayed, name: str) -> pd.DataFrame:
         """Return a scores frame; see :meth:`Replayed.frame`."""
         from evalnb.evaluation.frames import case_scores_frame
 
         cases = {case.case_id: case for case in self.cases}
+        scores = replayed.scores()
         rows = (
             (name, cases[case_id], str(measure), measure.k or replayed.settings.limit, score)
             for measure in self.measures
-            for case_id, score in replayed.scores()[str(measure)].items()
+            for case_id, score in scores[str(measure)].items()
         )
         return case_scores_frame(rows, kind=self.kind)
+
+
+def _is_first(codes: Ints) -> Flags:
+    """Say of each code whether it stands in its row for the first time."""
+    order = np.argsort(codes, axis=1, kind="stable")
+    ordered = np.take_along_axis(codes, order, axis=1)
+    first = np.ones(codes.shape, np.bool_)
+    np.put_along_axis(first, order[:, 1:], ordered[:, 1:] != ordered[:, :-1], axis=1)
+    return first
+
+
+def _why_live(result: CaseResult, channels: Sequence[str], pool: int) -> str | None:
+    if result.result.status != "ok":
+        return result.result.reason or "the search failed"
+    if result.request.exact_identifiers:
+        return "exact identifiers come first"
+    recorded = max(result.controls.limit, result.controls.hints.candidates or DEFAULT_CANDIDATES)
+    lists = (result.candidates[name] for name in channels if name in result.candidates)
+    if pool > recorded and any(len(found.positions) >= recorded for found in lists):
+        return "deeper candidates than were kept"
+    return None
 
 
 def _ranked_measures(names: Sequence[str]) -> tuple[Measure, ...]:
