@@ -58,7 +58,7 @@ COMMANDS = {
         "history",
         "Say what changed since the last run: flipped cases first, then values and settings.",
     ),
-    "report": ("compare", "Run the report notebooks over saved reports and export them to HTML."),
+    "report": ("report", "Run the report notebooks over saved reports and export them to HTML."),
 }
 
 

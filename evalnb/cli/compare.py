@@ -1,4 +1,4 @@
-"""``evalnb compare`` and ``evalnb report``."""
+"""``evalnb compare``."""
 
 from __future__ import annotations
 
@@ -14,13 +14,10 @@ from evalnb.errors import BadInputError
 if TYPE_CHECKING:
     from evalnb.comparison.gates import GateResult
 
-NOTEBOOKS = ("variant_report", "case_drilldown")
-
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the command."""
     app.command("compare")(compare)
-    app.command("report")(report)
 
 
 def compare(
@@ -99,53 +96,3 @@ def _write_gates(
         write_file(junit, gates_junit(results))
     if markdown is not None:
         write_file(markdown, gates_markdown(results).encode())
-
-
-def report(
-    reports: Annotated[list[Path], typer.Argument(help="Report files or folders.")],
-    *,
-    out: Annotated[Path, typer.Option(help="Folder for notebooks and HTML.")],
-    notebook: Annotated[
-        list[str] | None, typer.Option(help="variant_report or case_drilldown; both unless given.")
-    ] = None,
-    baseline: Annotated[str, typer.Option(help="Variant to compare with.")] = "",
-    runs: Annotated[
-        bool, typer.Option("--runs", help="Write TREC judgements and run files instead.")
-    ] = False,
-) -> None:
-    """Run the report notebooks over saved reports and export them to HTML."""
-    from evalnb.api import load_report
-    from evalnb.files import safe_file_name
-    from evalnb.show.notebooks import build_report_folder
-
-    chosen = tuple(notebook or NOTEBOOKS)
-    if unknown := sorted(set(chosen) - set(NOTEBOOKS)):
-        raise BadInputError(
-            f"no report notebook named {unknown[0]!r}", remedy=f"there are {', '.join(NOTEBOOKS)}"
-        )
-    for path in reports:
-        _check_report(path, baseline)
-    names: list[str] = []
-    for path in reports:
-        # Several reports get a folder each, named after their own.
-        place = (path.parent if path.name == "report.json" else path).resolve()
-        name = place.name if place.is_dir() else place.stem
-        names.append(name)
-        name = name if names.count(name) == 1 else f"{name}-{names.count(name)}"
-        folder = out if len(reports) == 1 else out / safe_file_name(name)
-        if runs:
-            pages = load_report(path).save_runs(folder)
-        else:
-            pages = build_report_folder(path, folder, notebooks=chosen, baseline=baseline)
-        for written in pages:
-            show(str(written))
-
-
-def _check_report(path: Path, baseline: str) -> None:
-    """Refuse what is no report, and a baseline that is no variant, before a kernel starts."""
-    from evalnb.evaluation.report import load_report_record
-    from evalnb.show.reading import reading_of
-
-    record = load_report_record(path)
-    if baseline:
-        reading_of(record, baseline=baseline)

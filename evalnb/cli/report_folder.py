@@ -13,15 +13,13 @@ from evalnb.errors import BusyError, EvalnbError
 if TYPE_CHECKING:
     from evalnb.api import Comparison, Report
 
+NOTEBOOKS = ("variant_report", "case_drilldown")
+
 # What a report folder holds besides report.json, all of it made from that.
 DERIVED = (
     "scores.csv",
     "comparison.csv",
-    *(
-        f"{name}.{ending}"
-        for name in ("variant_report", "case_drilldown")
-        for ending in ("html", "ipynb")
-    ),
+    *(f"{name}.{ending}" for name in NOTEBOOKS for ending in ("html", "ipynb")),
 )
 
 
@@ -70,7 +68,7 @@ def write_folder(
     What an earlier report left there goes first: a page must never stand beside the figures of
     another run.
     """
-    from evalnb.show.notebooks import build_report_folder
+    from evalnb.show.batch import build_report_folder
     from evalnb.show.tables import write_csv
 
     paths = {"report": save_into(report, out)}

@@ -18,7 +18,7 @@ ROWS_CHARTED = 30
 CUT_NOTE = quiet_html(f"Drawn: the {ROWS_CHARTED} largest; the table has all.")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Display:
     """Something to look at: its data, its words, and its place in a page.
 
@@ -43,7 +43,7 @@ class Display:
     def _repr_html_(self) -> str:
         return self.block()
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """Return the display as plain text, safe for a terminal."""
         return visible(self.text)
 

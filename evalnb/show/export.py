@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from evalnb.errors import BadInputError
-from evalnb.show.html import foot_html, head_html, write_page
+from evalnb.show.html import first_line, foot_html, head_html, write_page
 from evalnb.show.parameters import PARAMETERS_TAG
 from evalnb.show.text import plural
 
 HIDE_INPUT_TAG = "hide-input"
+VERDICT_CELL = "verdicts"  # the id of the cell that says it
 OUTPUT_SHOWN = 20_000  # characters of one printed output; the notebook beside the page has all
 _HEAD, _TAIL = 12_000, 6_000
 # What a page without foreign scripts cannot show; each has a plainer form beside it.
@@ -22,11 +23,12 @@ _SCRIPTED = (
 )
 
 
-def export_html(ipynb: str | Path, html: str | Path) -> Path:
+def export_html(ipynb: str | Path, html: str | Path, *, inputs: str = "") -> Path:
     """Write a notebook as one page that loads nothing and runs nothing but the filter.
 
     The parameters cell is left out and cells tagged ``hide-input`` show their output alone; the
-    injected parameters stay, as provenance. A long printed output keeps its head and tail.
+    injected parameters stay, as provenance. A long printed output keeps its head and tail. The page
+    carries ``inputs``, a digest of what it was made from.
 
     Raises
     ------
@@ -57,7 +59,8 @@ def export_html(ipynb: str | Path, html: str | Path) -> Path:
             }
         ),
     )
-    ours = {"head": head_html(title), "foot": foot_html()}
+    head = head_html(title, description=_said(notebook), inputs=inputs)
+    ours = {"head": head, "foot": foot_html()}
     resources = {"language_code": "en", "evalnb": ours}
     # The HTML exporter's own last step parses the whole page into a tree and writes it out again,
     # only to add descriptions to images; ours have them, and a page of some MB takes ten seconds.
@@ -84,6 +87,15 @@ def _heading(notebook: Any) -> str | None:
         if cell.cell_type == "markdown" and cell.source.startswith("# "):
             return str(cell.source.partition("\n")[0][2:].strip())
     return None
+
+
+def _said(notebook: Any) -> str:
+    """Return what the notebook says in a sentence: the first line of its verdict."""
+    cells = {cell.get("id"): cell for cell in notebook.cells if cell.cell_type == "code"}
+    for output in (cells.get(VERDICT_CELL) or {}).get("outputs", []):
+        if text := output.get("data", {}).get("text/plain"):
+            return first_line(str(text))
+    return ""
 
 
 def _merged(outputs: list[Any]) -> list[Any]:

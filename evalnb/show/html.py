@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import re
 from collections.abc import Mapping, Sequence
 from html.parser import HTMLParser
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 from evalnb.errors import NotebookError
 from evalnb.files import write_file
 from evalnb.show.markup import display_css, is_web_address, static_text, text_html
+from evalnb.show.text import one_line
 
 if TYPE_CHECKING:
     from evalnb.comparison.paired import ComparisonRecord
@@ -28,8 +30,14 @@ _REFUSED = frozenset({"base", "embed", "frame", "frameset", "iframe", "link", "o
 _PLAIN_TAG = re.compile(
     r'<(?:[a-zA-Z][a-zA-Z0-9]*(?:\s+[a-zA-Z:_-]+(?:="[^"<>]*")?)*\s*/?>|/[a-zA-Z]|!DOCTYPE html>)'
 )
+_NEIGHBOUR = re.compile(r"(?:[A-Za-z0-9_~-][A-Za-z0-9._~-]*/)*[A-Za-z0-9_~-][A-Za-z0-9._~-]*\.html")
 _STYLE_LOADS = re.compile(r"@import|url\(\s*['\"]?(?!data:|#)|image-set\(|src\(", re.IGNORECASE)
 _BODY = re.compile(r"<(style|script)\b[^>]*>(.*?)</\1", re.IGNORECASE | re.DOTALL)
+
+
+_META = re.compile(r'<meta name="(description|evalnb-inputs)" content="([^"]*)">')
+DESCRIBED = 300  # characters of a page's description
+HEAD_READ = 8_192  # characters in which the facts of a page stand
 
 
 def script() -> str:
@@ -46,14 +54,28 @@ def content_security_policy() -> str:
     )
 
 
-def head_html(title: str) -> str:
-    """Write what every page's head holds, the policy first."""
+def head_html(title: str, *, description: str = "", inputs: str = "") -> str:
+    """Write what every page's head holds, the policy first.
+
+    Parameters
+    ----------
+    description
+        What the page says, in a sentence.
+    inputs
+        The digest of what it was made from.
+    """
+    named = {"description": description, "evalnb-inputs": inputs}
+    said = "".join(
+        f'<meta name="{name}" content="{text_html(text)}">\n'
+        for name, text in named.items()
+        if text
+    )
     return (
         '<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{content_security_policy()}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
-        '<meta name="referrer" content="no-referrer">\n'
+        f'<meta name="referrer" content="no-referrer">\n{said}'
         f"<title>{text_html(title)}</title>\n"
         f"<style>\n{display_css()}{static_text('page.css')}</style>\n"
     )
@@ -70,6 +92,7 @@ def foot_html() -> str:
 def page_html(title: str, displays: Sequence[Display]) -> str:
     """Write a page: the first display opens it, the others are its sections in order."""
     opening, *rest = displays
+    head = head_html(title, description=first_line(rest[0].text) if rest else "")
     links = "".join(f'<a href="#{part.key}">{text_html(part.title)}</a>' for part in rest)
     sections = "".join(
         f'<section id="{part.key}" aria-labelledby="{part.key}-title">\n'
@@ -78,13 +101,28 @@ def page_html(title: str, displays: Sequence[Display]) -> str:
         for part in rest
     )
     return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head_html(title)}</head>\n'
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}</head>\n'
         f'<body class="evalnb-page">\n<a class="skip" href="#main">Skip to the findings</a>\n'
         f'<header>\n<p class="brand">evalnb</p>\n<h1>{text_html(title)}</h1>\n'
         f'{opening.block()}\n<nav aria-label="Sections">{links}</nav>\n</header>\n'
         f'<main id="main">\n{sections}</main>\n'
         f"{foot_html()}</body>\n</html>\n"
     )
+
+
+def first_line(text: str) -> str:
+    """Return the first line of a text, cut to what a list of pages has room for."""
+    return one_line(text.partition("\n")[0], DESCRIBED)
+
+
+def page_facts(path: Path) -> dict[str, str]:
+    """Read a page's description and the digest of its inputs; empty if it is none of ours."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as page:
+            head = page.read(HEAD_READ)
+    except OSError:
+        return {}
+    return {name: html.unescape(text) for name, text in _META.findall(head)}
 
 
 def write_page(path: Path, page: str) -> Path:
@@ -174,7 +212,8 @@ class _Reaching(HTMLParser):
             if name in _LOADING and not (name == "src" and value.startswith("data:image/")):
                 self.found.append(f"<{tag} {name}={value[:80]!r}>")
             elif name == "href" and not (
-                value.startswith("#") or (tag == "a" and is_web_address(value))
+                value.startswith("#")
+                or (tag == "a" and (is_web_address(value) or _NEIGHBOUR.fullmatch(value)))
             ):
                 self.found.append(f"<{tag} href={value[:80]!r}>")
             elif name == "style":

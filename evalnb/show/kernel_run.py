@@ -1,28 +1,67 @@
-"""The child process that runs one notebook: ``python -m evalnb.show.kernel_run < job.json``.
+"""The process that runs notebooks: ``python -m evalnb.show.kernel_run``, a job a line on stdin.
 
-It is a process of its own so that a hung or dying kernel takes nobody with it. What it says about
+It loads papermill and nbconvert once and forks for each job, so that a hung or dying notebook takes
+nobody with it. On stdout stand the fork's process id, then its exit status. What it says about
 success is not believed: :mod:`evalnb.show.notebooks` reads the saved notebook.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
-import threading
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
-LOOK_S = 1.0  # how often the child looks whether its parent still lives
+LOOK_S = 0.05  # how often it looks whether a fork has ended, and whether its own parent lives
+# Optional parts of what is loaded: readers of remote files, whose threads no fork survives, and a
+# grammar of addresses that takes seconds to compile. No notebook runs in this process.
+UNUSED = ("pyarrow", "rfc3987_syntax")
 
 
 def main() -> None:
-    """Run the job that stands on stdin."""
+    """Run the jobs that stand on stdin, one after the other."""
     parent = os.getppid()
-    job: dict[str, Any] = json.load(sys.stdin)
-    threading.Thread(target=_outlive_nobody, args=(parent, job["output"]), daemon=True).start()
+    sys.modules.update(dict.fromkeys(UNUSED))  # type: ignore[arg-type]
+    import nbconvert.exporters  # noqa: F401
+    import papermill  # noqa: F401
 
+    for line in sys.stdin:
+        job: dict[str, Any] = json.loads(line)
+        child = os.fork()
+        if not child:
+            _run(job)
+        print(child, flush=True)  # noqa: T201
+        print(_wait(child, parent, job), flush=True)  # noqa: T201
+
+
+def _run(job: dict[str, Any]) -> None:
+    """Do one job in a session of its own, and end this process."""
+    status = 1
+    try:
+        os.setsid()  # Ctrl-C reaches the parent's parent alone, and that ends this process
+        nothing = os.open(os.devnull, os.O_RDWR)
+        complaints = os.open(job["complaints"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        for number, stream in enumerate((nothing, nothing, complaints)):
+            os.dup2(stream, number)
+        if "html" in job:
+            from evalnb.show.export import export_html
+
+            export_html(job["notebook"], job["html"], inputs=job["inputs"])
+        else:
+            _execute(job)
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def _execute(job: dict[str, Any]) -> None:
     import papermill
 
     def literally(path: str) -> str:
@@ -43,16 +82,27 @@ def main() -> None:
     )
 
 
-def _outlive_nobody(parent: int, output: str) -> None:
-    """End with the parent: one that was killed could not end its kernel itself."""
+def _wait(child: int, parent: int, job: dict[str, Any]) -> int:
+    """Wait for a fork; end with the parent, which was killed and could not end it itself."""
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        if os.getppid() != parent:
+            _end(child)
+            if "output" in job:
+                Path(job["output"]).unlink(missing_ok=True)
+            os._exit(1)
+        time.sleep(LOOK_S)
+
+
+def _end(child: int) -> None:
     import psutil
 
-    while os.getppid() == parent:
-        time.sleep(LOOK_S)
-    for process in psutil.Process().children(recursive=True):
-        process.kill()
-    Path(output).unlink(missing_ok=True)
-    os._exit(1)
+    with contextlib.suppress(psutil.NoSuchProcess):
+        fork = psutil.Process(child)
+        for process in (*fork.children(recursive=True), fork):
+            process.kill()
 
 
 if __name__ == "__main__":

@@ -10,11 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,62 +18,15 @@ from typing import Any
 from evalnb.errors import BadInputError, NotebookError, NotFoundError
 from evalnb.files import write_file
 from evalnb.gold.bundled import bundled_notebook
-from evalnb.show.export import export_html
 from evalnb.show.parameters import check_parameters, declared_parameters
+from evalnb.show.runner import NotebookRunner
 from evalnb.show.text import one_line
 
-__all__ = ["build_report_folder", "export_html", "run_notebook"]
-
 TIMEOUT_S = 600.0
-REPORT_NOTEBOOKS = ("variant_report", "case_drilldown")
-_START_S = 90.0  # for imports and the kernel on a busy machine; papermill itself gives it 60
-_GRACE_S = 3.0  # between asking a process to end and ending it
-_LOOK_S = 0.5  # how often the kernel's processes are listed while it runs
-_RUNNING = b'"status": "running"'
-_EXCEPTION = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Kernel|Interrupt)\b.*")
 _ERROR_TAG = "papermill-error-cell-tag"
 
 Cells = Sequence[tuple[str, dict[str, Any]]]
 """Code cells with the words that name each in a message."""
-
-
-def build_report_folder(
-    report_path: str | Path,
-    out: str | Path,
-    *,
-    notebooks: Sequence[str] = REPORT_NOTEBOOKS,
-    baseline: str = "",
-    timeout_s: float = TIMEOUT_S,
-) -> list[Path]:
-    """Run the report notebooks over a saved report, and export each to HTML beside it.
-
-    Parameters
-    ----------
-    report_path
-        A report file, or the folder that holds a report.json.
-    out
-        The folder; notebooks refer to the report by its path from there.
-
-    Raises
-    ------
-    NotFoundError
-        If there is no report or no notebook of that name.
-    NotebookError
-        If one does not finish; what was published before stays.
-    """
-    report, folder = Path(report_path), Path(out)
-    report = report / "report.json" if report.is_dir() else report
-    if not report.is_file():
-        raise NotFoundError(
-            "no report here", where=str(report), remedy="evalnb evaluate ... --out DIR writes one"
-        )
-    folder.mkdir(parents=True, exist_ok=True)
-    parameters = {"report_path": os.path.relpath(report, folder), "baseline": baseline}
-    written = []
-    for name in notebooks:
-        finished = run_notebook(name, folder, parameters, timeout_s=timeout_s)
-        written += [finished, export_html(finished, finished.with_suffix(".html"))]
-    return written
 
 
 def run_notebook(
@@ -86,6 +35,7 @@ def run_notebook(
     parameters: Mapping[str, Any] | None = None,
     *,
     timeout_s: float = TIMEOUT_S,
+    runner: NotebookRunner | None = None,
 ) -> Path:
     """Run a notebook in a fresh kernel, and publish it only if it finished.
 
@@ -99,6 +49,8 @@ def run_notebook(
         Values for parameters that the notebook declares, of the declared types.
     timeout_s
         Seconds for the whole run, counted from its first cell.
+    runner
+        What runs it, to run several with; one of its own by default.
 
     Returns
     -------
@@ -131,7 +83,8 @@ def run_notebook(
         "folder": str(folder.resolve()),
     }
     try:
-        status, complaint = _run_child(job, timeout_s)
+        with contextlib.nullcontext(runner) if runner else NotebookRunner() as running:
+            status, complaint = running.run(job, timeout_s)
         partial = _saved(Path(temporary))
         fault = _fault(partial, status, complaint, timeout_s)
         kept = target if fault is None else folder / "failed" / target.name
@@ -168,105 +121,6 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
         raise BadInputError("this is no notebook: it has no list of cells", where=str(path))
     return notebook
-
-
-def _run_child(job: Mapping[str, Any], timeout_s: float) -> tuple[int | None, str]:
-    """Run the child to its end or its time.
-
-    Returns
-    -------
-    tuple
-        Its exit status, None if its time was up, and the exception it ended with.
-    """
-    try:
-        tempfile.gettempdir()
-    except OSError as error:
-        raise NotebookError(
-            f"a kernel needs a folder for its temporary files: {error.strerror}",
-            remedy="free some space, or set TMPDIR to a folder that can be written",
-        ) from None
-    with (
-        tempfile.TemporaryDirectory(prefix="evalnb-jupyter-") as home,
-        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr,
-    ):
-        child = subprocess.Popen(
-            [sys.executable, "-m", "evalnb.show.kernel_run"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=stderr,
-            env=_environment(home),
-            start_new_session=True,  # Ctrl-C reaches us alone, and we end the child
-            text=True,
-        )
-        family: dict[int, Any] = {}
-        try:
-            assert child.stdin is not None
-            child.stdin.write(json.dumps(job))
-            child.stdin.close()
-            status = _wait(child, family, Path(job["output"]), timeout_s)
-        finally:
-            _end(child, family)
-        stderr.seek(0)
-        lines = [line for line in stderr.read().splitlines() if line.strip()]
-    raised = [line for line in lines if _EXCEPTION.fullmatch(line)]
-    return status, one_line((raised or lines or [""])[-1], 300)
-
-
-def _environment(home: str) -> dict[str, str]:
-    """Keep a user's kernels, settings and start-up files out of the run."""
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in {"JUPYTER_PATH", "JUPYTER_PREFER_ENV_PATH", "JUPYTER_CONFIG_PATH"}
-    }
-    own = str(Path(__file__).resolve().parents[2])
-    places = [own, *filter(None, [environment.get("PYTHONPATH")])]
-    return environment | {
-        "PYTHONPATH": os.pathsep.join(places),
-        "JUPYTER_CONFIG_DIR": f"{home}/config",
-        "JUPYTER_DATA_DIR": f"{home}/data",
-        "JUPYTER_RUNTIME_DIR": f"{home}/runtime",
-        "IPYTHONDIR": f"{home}/ipython",
-        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
-    }
-
-
-def _wait(
-    child: subprocess.Popen[str], family: dict[int, Any], output: Path, timeout_s: float
-) -> int | None:
-    """Wait for the end of the child; None if its time was up first."""
-    import psutil
-
-    deadline, started = time.monotonic() + _START_S, False
-    while True:
-        # The kernel has a session of its own: it is known only while its parent lives.
-        with contextlib.suppress(psutil.NoSuchProcess):
-            family.update({p.pid: p for p in psutil.Process(child.pid).children(recursive=True)})
-        if not started and _RUNNING in output.read_bytes():
-            deadline, started = time.monotonic() + timeout_s, True
-        left = deadline - time.monotonic()
-        try:
-            return child.wait(max(0.0, min(_LOOK_S, left)))
-        except subprocess.TimeoutExpired:
-            if left <= 0:
-                return None
-
-
-def _end(child: subprocess.Popen[str], family: dict[int, Any]) -> None:
-    """End the child and everything it started, first asking, then not."""
-    import psutil
-
-    if child.poll() is None:
-        child.terminate()
-        try:
-            child.wait(_GRACE_S)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait()
-    for process in family.values():
-        with contextlib.suppress(psutil.NoSuchProcess):
-            process.kill()
-    psutil.wait_procs(list(family.values()), timeout=_GRACE_S)
 
 
 def _saved(path: Path) -> dict[str, Any] | None:

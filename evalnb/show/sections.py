@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from evalnb.evaluation.frames import aggregates_frame, latency_frame
 from evalnb.evaluation.report import EvaluationReport
@@ -35,6 +34,7 @@ from evalnb.show.drilldown import case_states, cases_html, cases_text
 from evalnb.show.findings import notices_of
 from evalnb.show.markup import case_anchor, display_css, quiet_html, table_html, text_html
 from evalnb.show.measured import COSTS_LEGEND, costs_table, recorded_costs, slices_table
+from evalnb.show.numbers import format_value
 from evalnb.show.reading import Reading, read_report, reading_of
 from evalnb.show.tables import (
     MEANS_LEGEND,
@@ -42,14 +42,13 @@ from evalnb.show.tables import (
     Column,
     Table,
     format_table,
+    label_measures,
     means_table,
+    row_list,
     text_columns,
 )
 from evalnb.show.text import one_line, plural
 from evalnb.wording import listed
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = [
     "all_sections",
@@ -382,5 +381,14 @@ def report_html(report: EvaluationReport) -> str:
 
 def _alone(reading: Reading) -> str:
     if len(reading.report.variants) < 2:
-        return "One variant: there is nothing to compare it with. Its means stand below."
+        return f"One variant: there is nothing to compare it with. {_first_mean(reading)}"
     return "Nothing could be compared: no case has a score under two variants."
+
+
+def _first_mean(reading: Reading) -> str:
+    measured, _ = reading.measured
+    rows = row_list(measured[measured["measure"].isin(reading.measures)].head(1))
+    return "".join(
+        f"{label} {format_value(row.mean)} over {plural(row.n, 'case')}."
+        for label, row in zip(label_measures(measured.head(1)), rows, strict=False)
+    )
