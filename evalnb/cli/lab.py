@@ -28,18 +28,30 @@ def lab(
     A notebook that is there already is yours and stays as it is. Further arguments, such as
     --no-browser, go to JupyterLab.
     """
+    import json
     import os
     import subprocess
     import sys
+    import tempfile
 
+    from evalnb.errors import BadInputError
     from evalnb.files import write_file
     from evalnb.gold.bundled import bundled_path
 
     source = bundled_path("notebooks", "variant_report.ipynb").parent
-    for notebook in sorted(source.glob("*.ipynb")):
-        copy = folder / notebook.name
-        if not copy.exists():
-            write_file(copy, notebook.read_bytes())
+    try:
+        for notebook in sorted(source.glob("*.ipynb")):
+            copy = folder / notebook.name
+            if not copy.exists():
+                write_file(copy, notebook.read_bytes())
+        with tempfile.TemporaryFile(dir=folder):
+            pass  # what notebooks write has room too
+    except OSError as error:
+        raise BadInputError(
+            f"cannot be written to: {error.strerror}",
+            where=str(folder),
+            remedy="name a folder of your own: evalnb lab DIR",
+        ) from error
     note(f"notebooks: {folder.resolve()}")
     command = [
         sys.executable,
@@ -52,8 +64,13 @@ def lab(
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
         *context.args,
     ]
+    environment = {key: value for key, value in os.environ.items() if key != "JUPYTER_PATH"}
     # Another installation's kernels must not stand in for this one.
-    hidden = ("JUPYTER_PATH", "JUPYTER_PREFER_ENV_PATH")
-    environment = {key: value for key, value in os.environ.items() if key not in hidden}
-    done = subprocess.run(command, env=environment, check=False)  # noqa: S603  # own interpreter
+    environment["JUPYTER_PREFER_ENV_PATH"] = "1"
+    with tempfile.TemporaryDirectory() as config:
+        page = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
+        write_file(Path(config, "labconfig", "page_config.json"), json.dumps(page).encode())
+        known = environment.get("JUPYTER_CONFIG_PATH")
+        environment["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, (config, known)))
+        done = subprocess.run(command, env=environment, check=False)  # noqa: S603  # own interpreter
     raise typer.Exit(done.returncode)

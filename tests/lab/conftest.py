@@ -46,6 +46,17 @@ async () => {
 }
 """
 
+NARROW = 600
+MAKE_ROOM = """
+async () => {
+  const app = window.jupyterapp;
+  await app.restored;
+  if (!app.shell.leftCollapsed) await app.commands.execute("application:toggle-left-area");
+  for (const side of ["left", "right"])
+    await app.commands.execute("application:toggle-side-tabbar", { side });
+}
+"""
+
 
 class Page:
     """A notebook in JupyterLab; ``page`` is Playwright's own."""
@@ -61,6 +72,8 @@ class Page:
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
         self.page.goto(f"{address}/lab/tree/{name}?reset&token={TOKEN}")
         self.page.wait_for_selector(".jp-Notebook .jp-Cell")
+        if options["viewport"]["width"] < NARROW:
+            self.page.evaluate(MAKE_ROOM)
 
     def _heard(self, message: Any) -> None:
         if message.type == "error":
@@ -171,6 +184,14 @@ def lab_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path,
         port = free.getsockname()[1]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("JUPYTER")}
     environment |= {"HOME": str(home), "PYTHONUNBUFFERED": "1"}
+    foreign = home / ".local" / "share" / "jupyter" / "kernels" / "python3"
+    foreign.mkdir(parents=True)  # what another installation left: it must not be taken
+    spec = {
+        "argv": ["/bin/false", "{connection_file}"],
+        "display_name": "another's",
+        "language": "python",
+    }
+    (foreign / "kernel.json").write_text(json.dumps(spec))
     log = (home / "lab.log").open("w")
     process = subprocess.Popen(
         [
