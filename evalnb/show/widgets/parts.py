@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,13 +20,16 @@ from evalnb.show.markup import display_css, text_html
 
 TOGETHER_S = 0.02  # changes within it are one update; too short for an eye to see
 
-# Controls stand under each other on a phone, and show where the keyboard is.
+# Controls wrap on a phone, and show where the keyboard is.
 _CSS = """
 .evalnb-tool { max-width: 100%; }
-.evalnb-tool .widget-inline-hbox { flex-wrap: wrap; max-width: 100%; width: auto; }
-.evalnb-tool .widget-inline-hbox .widget-label { width: auto; min-width: 7rem; }
-.evalnb-tool .widget-hbox { flex-wrap: wrap; }
-.evalnb-tool .widget-html-content { white-space: normal; overflow-wrap: anywhere; }
+.evalnb-tool .widget-box.widget-hbox { flex-wrap: wrap; }
+.evalnb-tool .evalnb-sides { gap: 0 1.5rem; }
+.evalnb-tool .evalnb-sides > .widget-vbox { flex: 1 1 330px; min-width: 0; }
+.evalnb-tool .widget-vbox > .widget-inline-hbox { max-width: 100%; width: auto; }
+.evalnb-tool .widget-toggle-buttons { height: auto; }
+.evalnb-tool .widget-html-content { line-height: 1.45; white-space: normal; }
+.evalnb-tool .evalnb ul { margin: .2rem 0; padding-left: 1.2rem; }
 .evalnb-tool .evalnb-state .alarm { color: var(--worse); font-weight: 600; }
 .evalnb-tool button:focus-visible, .evalnb-tool select:focus-visible,
 .evalnb-tool input:focus-visible, .evalnb-tool .noUi-handle:focus-visible {
@@ -40,6 +43,13 @@ def tool_box(*children: widgets.Widget) -> widgets.VBox:
     style = widgets.HTML(f"<style>{display_css()}{_CSS}</style>")
     box = widgets.VBox([style, *children])
     box.add_class("evalnb-tool")
+    return box
+
+
+def side_by_side(*columns: Sequence[widgets.Widget]) -> widgets.HBox:
+    """Put columns beside each other, or under each other where there is no room."""
+    box = widgets.HBox([widgets.VBox(list(column)) for column in columns])
+    box.add_class("evalnb-sides")
     return box
 
 

@@ -42,6 +42,7 @@ class SettingsPanel:
             value=hints.fusion or "rrf",
             description="fusion",
             tooltips=["1 / (k + rank), weighted and summed", "normalised scores, weighted, summed"],
+            style={"button_width": "7.5rem"},
         )
         self.rrf_k = _slider(
             "RRF k", hints.rrf_k or RRF_K, 200, "a larger k lets lower ranks count for more"
@@ -58,7 +59,7 @@ class SettingsPanel:
                 description=one_line(name, NAME),
                 tooltip=f"search the channel {one_line(name)}",
                 indent=False,
-                layout={"width": "9rem"},
+                layout={"width": "7rem"},
             )
             for name in channels
         }
@@ -98,12 +99,18 @@ class SettingsPanel:
         self.fusion.observe(self._show_what_counts, "value")
 
     def changes(self) -> dict[str, Any]:
-        """Return the overrides that differ from what was recorded."""
-        now, before = self._values(), self._at_first
-        changed = {name: value for name, value in now.items() if value != before[name]}
-        hints = {
-            name: changed.pop(name) for name in (*self._controls, "weights") if name in changed
-        }
+        """Return the overrides that differ from what was recorded.
+
+        Raises
+        ------
+        BadInputError
+            If no channel is left.
+        """
+        if not any(use.value for use in self.uses.values()):
+            raise BadInputError("no channel is chosen", remedy="tick at least one")
+        before, hinted = self._at_first, (*self._controls, "weights")
+        changed = {name: v for name, v in self._values().items() if v != before[name]}
+        hints = {name: changed.pop(name) for name in hinted if name in changed}
         if "channels" in changed and self.recorded.rerank:
             changed.setdefault("rerank", True)  # explicit channels lose what a mode presets
         return {**changed, **({"hints": hints} if hints else {})}
@@ -171,5 +178,7 @@ def _weight(channel: str, weight: float | None) -> widgets.FloatSlider:
         step=0.1,
         readout_format=".1f",
         description="weight",
+        style={"description_width": "3.2rem"},
+        layout={"flex": "1 1 200px"},
         tooltip=f"how much the channel {one_line(channel)} counts",
     )

@@ -27,7 +27,10 @@ NAMED = 6  # cases named for each reason
 def state_words(comparison: ComparisonRecord, measure: str, n_live: int) -> str:
     """Say what these settings do to the mean."""
     (row,) = row_list(covered(comparison))
-    live = f" {plural(n_live, 'case')} cannot be replayed." if n_live else ""
+    live = f" {plural(n_live, 'case')} need a live search." if n_live else ""
+    if row.n_unavailable > n_live:
+        failed = plural(row.n_unavailable - n_live, "case")
+        live += f" {failed} could not be searched: {one_line(row.reason, 120)}."
     if not row.n:
         return f"{measure}: n/a, no case has a value under both.{live}"
     return (
@@ -90,8 +93,7 @@ def needs_live_html(needs_live: Mapping[str, str]) -> str:
         items.append(f"<li>{text_html(one_line(why, 120))}: {text_html(names)}</li>")
     if not items:
         return ""
-    counted = plural(len(needs_live), "case")
-    return f"<p>Without a live search, {counted} can have no value:</p><ul>{''.join(items)}</ul>"
+    return f"<p>A live search is needed by:</p><ul>{''.join(items)}</ul>"
 
 
 def changed_html(comparison: ComparisonRecord, queries: Mapping[str, str]) -> str:

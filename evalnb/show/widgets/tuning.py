@@ -31,6 +31,7 @@ from evalnb.show.widgets.parts import (
     Together,
     html_part,
     put_html,
+    side_by_side,
     tool_box,
     tool_bundle,
 )
@@ -172,8 +173,7 @@ class Tuning:
             scope=report.scope,
             progress=lambda done, n: self.state.say(f"Searching: {done:,} of {n:,}."),
         )
-        failed = {r.case_id: r.result.reason for r in self.live.results if r.result.status != "ok"}
-        self.needs_live = {case: why or "the search failed" for case, why in failed.items()}
+        self.needs_live = {}
         self._compare(scores_of(self.live, THESE, self._replay, THESE))
         self._note("Searched live.")
         self._draw()
@@ -263,13 +263,8 @@ class Tuning:
         kept = widgets.HBox([self.name, self.buttons["keep"]])
         left = [self.data, self.measure, self.open_test, self._panel, actions, kept]
         right = [self.state.part, self._picture, self._needs, self._changed]
-        sides = [
-            widgets.VBox(
-                parts, layout={"flex": "1 1 330px", "min_width": "0", "overflow": "visible"}
-            )
-            for parts in (left, right)
-        ]
-        self.box = tool_box(widgets.HBox(sides), html_part(f'<p class="quiet">{HONEST}</p>'))
+        quiet = html_part(f'<p class="quiet">{HONEST}</p>')
+        self.box = tool_box(side_by_side(left, right), quiet)
         self.data.observe(lambda _: self._choose_source(), "value")
         self.measure.observe(self._update, "value")
         self.open_test.observe(self._update, "value")
@@ -314,12 +309,18 @@ class Tuning:
         try:
             with self.state.catching():
                 if self._may_look():
-                    replayed = self._replay.run(self.settings.changes())
-                    self.needs_live = replayed.needs_live
-                    self._compare(replayed.frame(THESE))
+                    self._compare(self._replayed())
                     self._say()
         finally:
             self._draw()
+
+    def _replayed(self) -> pd.DataFrame:
+        replay, recorded = self._source.lay_out(self.measure.value)
+        if not (changes := self.settings.changes()):
+            return recorded.assign(variant=THESE)  # a case that needs a search was searched so
+        replayed = replay.run(changes)
+        self.needs_live = replayed.needs_live
+        return replayed.frame(THESE)
 
     def _may_look(self) -> bool:
         dataset = self._source.report.dataset
