@@ -10,7 +10,7 @@ from evalnb.errors import BadInputError
 from evalnb.files import checked_path
 from evalnb.gold.cases import GoldDataset
 from evalnb.gold.loading import load_gold
-from evalnb.limits import Limits
+from evalnb.limits import HYPOTHESES, Limits
 from evalnb.views import Comparison, Report
 
 if TYPE_CHECKING:
@@ -144,6 +144,7 @@ def compare(
     margin: float | None = None,
     alpha: float = 0.05,
     seed: int = 0,
+    max_hypotheses: int = HYPOTHESES,
 ) -> Comparison:
     """Pair every variant with the baseline by case, and say which differences are real.
 
@@ -161,11 +162,15 @@ def compare(
         Differences inside +-margin count as equivalent; without one nothing is called so.
     alpha
         Error rate over all hypotheses together.
+    max_hypotheses
+        Bound of measures x candidates.
 
     Raises
     ------
     NotFoundError
         If the baseline is no variant.
+    LimitExceededError
+        If there are more hypotheses than the bound.
     """
     from dataclasses import replace
 
@@ -185,6 +190,7 @@ def compare(
         margin=margin,
         alpha=alpha,
         seed=seed,
+        max_hypotheses=max_hypotheses,
     )
     queries = {case.case_id: case.request.query for record in records for case in record.cases}
     return Comparison(replace(found, notes=(*found.notes, *differing(records))), queries)

@@ -23,6 +23,7 @@ MANIFEST_BYTES = 1 * MIB
 CASES_BYTES = 64 * MIB  # what one process verifies in seconds
 CASES_LINES = 100_000
 FILE_BYTES = 64 * MIB  # of one document; one longer than a library is a dump or a mistake
+HYPOTHESES = 1_024  # of one comparison: under 1 GiB, and minutes at worst
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import typer
 
 from evalnb.cli.output import print_json, show
 from evalnb.errors import BadInputError
+from evalnb.limits import HYPOTHESES
 
 if TYPE_CHECKING:
     from evalnb.comparison.gates import GateResult
@@ -40,6 +41,9 @@ def compare(
     ] = "fail",
     junit: Annotated[Path | None, typer.Option(help="Write the gates as a JUnit file.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write the gates as Markdown.")] = None,
+    max_hypotheses: Annotated[
+        int, typer.Option(min=1, help="Bound of measures x candidates.")
+    ] = HYPOTHESES,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Say which differences are real, which cases changed, and whether the gates hold.
@@ -64,7 +68,13 @@ def compare(
     compared = None
     if variants > 1 or not gate:
         compared = api.compare(
-            first, *others, baseline=baseline, measures=measure, margin=margin, alpha=alpha
+            first,
+            *others,
+            baseline=baseline,
+            measures=measure,
+            margin=margin,
+            alpha=alpha,
+            max_hypotheses=max_hypotheses,
         )
     if as_json:
         print_json(

@@ -232,8 +232,10 @@ def _measure(name: str, gate: str) -> str:
         return str(parse_measure(name))
     except UnknownMeasureError as error:
         if near := near_names(name, ["regressed"]):
-            raise UnknownMeasureError(f"{error.message}{near}", remedy=error.remedy) from None
-        raise
+            message = f"{error.message}{near}"
+        else:
+            message = error.message
+        raise UnknownMeasureError(message, where="gate", remedy=error.remedy) from None
 
 
 def _mean(measure: str, sign: str, bound: float) -> _Check:

@@ -19,7 +19,9 @@ from evalnb.comparison.rows import COMPARISON_COLUMNS, Adjustment, Hypothesis, c
 from evalnb.comparison.traits import OPERATIONAL, measure_traits
 from evalnb.errors import BadInputError, NotFoundError
 from evalnb.evaluation.request import REPORTED_MEASURES
+from evalnb.limits import HYPOTHESES, check_limit
 from evalnb.measures.names import parse_measure
+from evalnb.wording import listed, near_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,6 +97,7 @@ def compare_frames(
     seed: int = 0,
     adjustment: Adjustment = "maxT",
     resolution: bool = True,
+    max_hypotheses: int = HYPOTHESES,
 ) -> ComparisonRecord:
     """Pair every variant with the baseline by case, and say which differences are real.
 
@@ -117,6 +120,8 @@ def compare_frames(
         Step-down maxT, Holm or Benjamini-Hochberg.
     resolution
         Also simulate mde and n_needed, which takes most of the time.
+    max_hypotheses
+        Bound of measures x candidates.
 
     Raises
     ------
@@ -124,10 +129,19 @@ def compare_frames(
         If the baseline or a measure is not in the scores.
     BadInputError
         If there is nothing to compare with, or the scores or an argument are wrong.
+    LimitExceededError
+        If there are more hypotheses than the bound.
     """
     _check_arguments(alpha=alpha, margin=margin, seed=seed, adjustment=adjustment)
     cases = average_cases(scores)
-    hypotheses = _hypotheses(cases, _position(cases, baseline), measures)
+    at, chosen = _position(cases, baseline), _chosen_keys(cases, measures)
+    check_limit(
+        "hypotheses (measures x candidates)",
+        len(chosen) * (len(cases.variants) - 1),
+        max_hypotheses,
+        argument="max_hypotheses=N or --max-hypotheses, or compare fewer measures or variants",
+    )
+    hypotheses = _hypotheses(cases, at, chosen)
     rows = comparison_rows(
         hypotheses,
         cases,
@@ -207,9 +221,9 @@ def _check_arguments(
 def _position(cases: CaseScores, baseline: str) -> int:
     if baseline not in cases.variants:
         raise NotFoundError(
-            f"the baseline {baseline!r} is no variant",
+            f"the baseline {baseline!r} is no variant{near_names(baseline, cases.variants)}",
             where="baseline",
-            remedy=f"variants: {', '.join(cases.variants)}",
+            remedy=f"variants: {listed(cases.variants)}",
         )
     if len(cases.variants) == 1:
         raise BadInputError(
@@ -219,12 +233,10 @@ def _position(cases: CaseScores, baseline: str) -> int:
     return cases.variants.index(baseline)
 
 
-def _hypotheses(
-    cases: CaseScores, baseline: int, measures: Sequence[str] | None
-) -> list[Hypothesis]:
+def _hypotheses(cases: CaseScores, baseline: int, keys: Sequence[int]) -> list[Hypothesis]:
     present = (cases.statuses != ABSENT).any(axis=2)
     found = []
-    for i in _chosen_keys(cases, measures):
+    for i in keys:
         traits = measure_traits(cases.keys[i].measure)
         for candidate in range(len(cases.variants)):
             elsewhere = [j for j in _other_cutoffs(cases, i) if present[candidate, j]]

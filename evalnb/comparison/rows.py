@@ -94,13 +94,7 @@ def comparison_rows(
     tests = iter(_test(paired, scores, alpha=alpha, seed=seed, adjustment=adjustment))
     outcomes = [next(tests) if hypothesis.pairs.n else None for hypothesis in hypotheses]
     return [
-        _row(
-            hypothesis,
-            tested,
-            scores,
-            alpha=alpha,
-            margin=margin,
-        )
+        _row(hypothesis, tested, scores, alpha=alpha, margin=margin)
         | (_resolved(hypothesis.pairs, tested, alpha=alpha, seed=seed) if resolution else {})
         for hypothesis, tested in zip(hypotheses, outcomes, strict=True)
     ]
@@ -126,14 +120,13 @@ def _test(
         seed=seed,
     )
     adjusted = _adjusted(found, groups, adjustment)
+    company: dict[str, list[Pairs]] = {}
+    for hypothesis in hypotheses:
+        company.setdefault(hypothesis.traits.group, []).append(hypothesis.pairs)
+    together = {name: _company_note(of, scores, adjustment) for name, of in company.items()}
     tested = []
     for i, hypothesis in enumerate(hypotheses):
-        company = [
-            other.pairs
-            for other, group in zip(hypotheses, groups, strict=True)
-            if group == groups[i]
-        ]
-        alone = len(company) == 1
+        alone = len(company[names[i]]) == 1
         interval, method = _interval(found, i, hypothesis.pairs)
         notes = []
         if interval and adjusted[i] <= alpha and interval[0] <= 0 <= interval[1]:
@@ -141,7 +134,7 @@ def _test(
         if interval is None and resolvable(hypothesis.pairs.n_changed, alpha):
             notes.append("too few families for an interval that holds with all the others")
         if not alone:
-            notes.append(_company_note(company, scores, adjustment))
+            notes.append(together[names[i]])
         tested.append(
             Tested(
                 p=float(found.p[i]),

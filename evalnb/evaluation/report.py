@@ -287,7 +287,7 @@ def _why_unreadable(content: bytes, error: ValidationError) -> str:
     if form != REPORT_FORMAT:
         newer = isinstance(form, str) and form.startswith("evalnb-report@")
         return (
-            f"the report has format {form!r}, this version reads {REPORT_FORMAT!r}"
+            f"the report has format {form!r}, this version reads {REPORT_FORMAT!r}: upgrade evalnb"
             if newer
             else f"not a report: its format is {form!r}, expected {REPORT_FORMAT!r}"
         )
