@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
@@ -12,7 +13,10 @@ from evalnb.cli.output import note, show
 from evalnb.errors import BadInputError
 
 if TYPE_CHECKING:
-    from evalnb.evaluation.runfiles import RunMean, RunScore, RunScores
+    from evalnb.evaluation.runfiles import RunScores
+    from evalnb.measures.ties import Spread
+
+Row = TypeVar("Row")
 
 _DEFAULTS = "AP, RR, nDCG@10, R@100, P@10"
 
@@ -72,14 +76,23 @@ def score(
     drop_self: Annotated[
         bool, typer.Option("--drop-self", help="Leave out documents whose id is the query's.")
     ] = False,
+    ties: Annotated[
+        bool,
+        typer.Option(
+            "--ties",
+            help="Add the worst, expected and best value over all orders of equal scores.",
+        ),
+    ] = False,
 ) -> None:
     """Score run files against judgements, as trec_eval -c does.
 
     Prints measure, query and value, tab by tab; with several runs, the run's path first. A mean
     stands beside n, the queries that it is over, and n_undefined, those without anything to find.
-    A judged query that the run does not answer counts; a query without judgements is named.
+    A judged query that the run does not answer counts; a query without judgements is named. With
+    --ties the worst, expected and best value follow the value.
     """
-    from evalnb.evaluation.runfiles import DEFAULT_RUN_MEASURES, load_qrels, score_run
+    from evalnb.evaluation.ranked_runs import load_qrels
+    from evalnb.evaluation.runfiles import DEFAULT_RUN_MEASURES, score_run
 
     if no_summary and not per_query:
         raise BadInputError("-n leaves the means out and nothing is left", remedy="add -q")
@@ -92,43 +105,52 @@ def score(
             level=level,
             profile=profile,
             drop_self=drop_self,
+            ties=ties,
         )
         for line in _remarks(scores, level):
             note(f"{path}: {line}")
         lines = _json_lines if output == "jsonl" else _tab_lines
         run = str(path) if len(runs) > 1 else None
-        written = lines(scores.rows if per_query else (), () if no_summary else scores.means, run)
-        show("\n".join(written))
+        show("\n".join(lines(scores, run, per_query=per_query, summary=not no_summary)))
 
 
 def _tab_lines(
-    rows: tuple[RunScore, ...], means: tuple[RunMean, ...], run: str | None
+    scores: RunScores, run: str | None, *, per_query: bool, summary: bool
 ) -> Iterator[str]:
     first = "" if run is None else f"{run}\t"
-    for row in rows:
-        yield f"{first}{row.measure}\t{row.query}\t{_decimal(row.value)}"
-    for mean in means:
+    for row, spread in _beside(scores.rows, scores.spreads) if per_query else ():
+        yield f"{first}{row.measure}\t{row.query}\t{_decimals(row.value, *spread)}"
+    for mean, spread in _beside(scores.means, scores.mean_spreads) if summary else ():
         counts = f"n={mean.n}\tn_undefined={mean.n_undefined}"
-        yield f"{first}{mean.measure}\tall\t{_decimal(mean.mean)}\t{counts}"
+        yield f"{first}{mean.measure}\tall\t{_decimals(mean.mean, *spread)}\t{counts}"
 
 
-def _decimal(value: float | None) -> str:
-    return "N/A" if value is None else f"{value:.4f}"
+def _beside(
+    rows: Sequence[Row], spreads: Sequence[Spread]
+) -> Iterator[tuple[Row, tuple[float | None, ...]]]:
+    """Go through rows with what they could be; nothing unless it was asked for."""
+    return zip(rows, spreads or repeat(()), strict=False)
+
+
+def _decimals(*values: float | None) -> str:
+    return "\t".join("N/A" if value is None else f"{value:.4f}" for value in values)
 
 
 def _json_lines(
-    rows: tuple[RunScore, ...], means: tuple[RunMean, ...], run: str | None
+    scores: RunScores, run: str | None, *, per_query: bool, summary: bool
 ) -> Iterator[str]:
     import json
 
     first = {} if run is None else {"run": run}
-    for row in rows:
-        fields = row._asdict()
-        yield json.dumps(first | fields, ensure_ascii=False, allow_nan=False)
-    for mean in means:
-        summary = {"query": "all", "measure": mean.measure, "value": mean.mean}
+    names = ("worst", "expected", "best")
+    for row, spread in _beside(scores.rows, scores.spreads) if per_query else ():
+        fields = first | row._asdict() | dict(zip(names, spread, strict=False))
+        yield json.dumps(fields, ensure_ascii=False, allow_nan=False)
+    for mean, spread in _beside(scores.means, scores.mean_spreads) if summary else ():
+        summed = {"query": "all", "measure": mean.measure, "value": mean.mean}
         counts = {"n": mean.n, "n_undefined": mean.n_undefined}
-        yield json.dumps(first | summary | counts, ensure_ascii=False, allow_nan=False)
+        fields = first | summed | counts | dict(zip(names, spread, strict=False))
+        yield json.dumps(fields, ensure_ascii=False, allow_nan=False)
 
 
 def _remarks(scores: RunScores, level: int) -> Iterator[str]:

@@ -8,12 +8,8 @@ from itertools import chain, repeat
 
 import numpy as np
 
-from evalnb.evaluation.runfiles import (
-    DEFAULT_RUN_MEASURES,
-    check_shared,
-    load_qrels,
-    run_measures,
-)
+from evalnb.evaluation.ranked_runs import load_qrels
+from evalnb.evaluation.runfiles import DEFAULT_RUN_MEASURES, check_shared, run_measures
 from evalnb.gold.nested import run_from_dict
 from evalnb.gold.trec import Qrels, rank_documents
 from evalnb.measures.coded import CodedGold, CodedRankings, Flags, Floats, Ints

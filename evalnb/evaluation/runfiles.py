@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import os
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from evalnb.errors import BadInputError, NotEvaluatedError
-from evalnb.gold.nested import qrels_from_dict, read_qrels, read_run, run_from_dict
-from evalnb.gold.trec import Qrels, Run, rank_documents
+from evalnb.evaluation.ranked_runs import load_qrels, rank_run
+from evalnb.gold.trec import Qrels, Run
 from evalnb.measures.judgements import Judgements
 from evalnb.measures.names import Measure, parse_measures
-from evalnb.measures.ranking import Placed, Score, Status, place, placed_at, score_ranking
-from evalnb.wording import listed, shown
-
-if TYPE_CHECKING:
-    from evalnb.gold.trec_scan import Scan
+from evalnb.measures.ranking import Placed, Score, Status
+from evalnb.measures.ties import Spread, Tie, score_ties
+from evalnb.wording import listed
 
 DEFAULT_RUN_MEASURES = ("AP", "RR", "nDCG@10", "R@100", "P@10")
 Profile = Literal["trec"]
-LARGE_RUN = 2 * 1024 * 1024  # bytes from which reading by columns pays for loading numpy
 
 # What trec_eval prints for a query without anything relevant.
 _TREC_ZERO = Score(0.0, reason="undefined, scored as 0 by profile trec")
@@ -72,6 +67,8 @@ class RunScores:
         Documents left out because their id is the query's.
     notes
         What was dropped or merged while the files were read.
+    spreads, mean_spreads
+        On request, what each of ``rows`` and ``means`` could be over the orders of equal scores.
     """
 
     run: str
@@ -85,6 +82,8 @@ class RunScores:
     n_rank_contradictions: int = 0
     n_self: int = 0
     notes: tuple[str, ...] = ()
+    spreads: tuple[Spread, ...] = ()
+    mean_spreads: tuple[Spread, ...] = ()
 
 
 def score_run(
@@ -95,6 +94,7 @@ def score_run(
     level: int = 1,
     profile: Profile | None = None,
     drop_self: bool = False,
+    ties: bool = False,
 ) -> RunScores:
     """Score one run.
 
@@ -111,6 +111,8 @@ def score_run(
         ``trec`` scores as 0 what is undefined.
     drop_self
         Leave out a document whose id is the query's, as BEIR does.
+    ties
+        Also say the worst, expected and best score over all orders of equal scores.
 
     Raises
     ------
@@ -124,13 +126,17 @@ def score_run(
     """
     wanted = run_measures(DEFAULT_RUN_MEASURES if measures is None else measures, level)
     judged = load_qrels(qrels)
-    ranked = _ranked(run, judged, drop_self=drop_self)
+    ranked = rank_run(run, judged, drop_self=drop_self)
     queries = ranked.queries
     check_shared(judged, queries, ranked.run.name)
     cases = [Judgements(grades) for grades in judged.grades.values()]
     placed = [ranked.place(*each) for each in zip(judged.grades, cases, strict=True)]
     columns = ranked.columns(wanted, cases, placed)
     rows = tuple(_rows(judged.grades, wanted, columns, profile))
+    spreads: tuple[Spread, ...] = ()
+    if ties:
+        groups = [ranked.ties(*each) for each in zip(judged.grades, placed, strict=True)]
+        spreads = tuple(_spreads(wanted, zip(placed, groups, cases, strict=True), profile))
     return RunScores(
         run=ranked.run.name,
         measures=tuple(map(str, wanted)),
@@ -143,46 +149,9 @@ def score_run(
         n_rank_contradictions=ranked.run.n_rank_contradictions,
         n_self=ranked.n_self,
         notes=tuple(dict.fromkeys((*judged.notes, *ranked.run.notes))),
+        spreads=spreads,
+        mean_spreads=_mean_spreads(spreads, len(wanted)),
     )
-
-
-def load_qrels(qrels: Qrels | Mapping[str, Mapping[str, int]] | str | Path) -> Qrels:
-    """Read judgements from a file, or check those of a dict.
-
-    Raises
-    ------
-    GoldError, BadInputError
-        As :func:`score_run`.
-    """
-    if isinstance(qrels, Qrels):
-        return qrels
-    if isinstance(qrels, Mapping):
-        return qrels_from_dict(qrels)
-    return read_qrels(_file(qrels, "qrels"))
-
-
-def load_run(run: Run | Mapping[str, Mapping[str, float]] | str | Path) -> Run:
-    """Read a run from a file, or check that of a dict.
-
-    Raises
-    ------
-    GoldError, BadInputError
-        As :func:`score_run`.
-    """
-    if isinstance(run, Run):
-        return run
-    if isinstance(run, Mapping):
-        return run_from_dict(run)
-    return read_run(_file(run, "run"))
-
-
-def _file(given: object, what: str) -> Path:
-    if not isinstance(given, str | Path):
-        raise BadInputError(
-            f"{what} is {shown(given)}, expected a path or a dict of dicts",
-            remedy="such as {'q1': {'d1': 1}}",
-        )
-    return Path(given)
 
 
 def run_measures(names: Iterable[str], level: int) -> tuple[Measure, ...]:
@@ -220,103 +189,6 @@ def check_shared(qrels: Qrels, queries: Collection[str], name: str) -> None:
         )
 
 
-@dataclass(slots=True)
-class _Ranked:
-    """The rankings of a run, with counts of what a reader ought to know about them."""
-
-    run: Run
-    drop_self: bool
-    n_positions: int = 0
-    n_tied: int = 0
-    n_self: int = 0
-
-    @property
-    def queries(self) -> Collection[str]:
-        """The query ids of the run."""
-        return self.run.scores
-
-    def place(self, query: str, judged: Judgements) -> Placed:
-        """Rank one query's documents and find the judged ones."""
-        scores = self.run.scores.get(query, {})
-        counts = Counter(scores.values())
-        self.n_positions += len(scores)
-        self.n_tied += sum(n for n in counts.values() if n > 1)
-        ids = rank_documents(scores)
-        if self.drop_self and query in scores:
-            ids.remove(query)
-            self.n_self += 1
-        return place(ids, judged)
-
-    @staticmethod
-    def columns(
-        measures: Sequence[Measure], judged: Sequence[Judgements], placed: Sequence[Placed]
-    ) -> list[list[Score]]:
-        """Score every ranking by every measure; one by one, since numpy takes longer to load."""
-        pairs = list(zip(placed, judged, strict=True))
-        return [[score_ranking(m, *pair, m.k) for pair in pairs] for m in measures]
-
-
-@dataclass(slots=True)
-class _Scanned:
-    """The same of a large run file, whose rows were never read one by one."""
-
-    run: Scan
-    drop_self: bool
-    n_positions: int = 0
-    n_self: int = 0
-
-    @property
-    def queries(self) -> Collection[str]:
-        """The query ids of the run."""
-        return self.run.n_ranked
-
-    @property
-    def n_tied(self) -> int:
-        """Positions that share their score with another."""
-        return self.run.n_tied
-
-    def place(self, query: str, judged: Judgements) -> Placed:
-        """Take one query's judged documents."""
-        n_ranked, found = self.run.n_ranked.get(query, 0), self.run.found.get(query, [])
-        self.n_positions += n_ranked
-        own = self.run.self_ranks.get(query) if self.drop_self else None
-        if own is not None:
-            n_ranked -= 1
-            self.n_self += 1
-            found = [(rank - (rank > own), key) for rank, key in found if key != query]
-        return placed_at(n_ranked, [rank for rank, _ in found], [key for _, key in found], judged)
-
-    @staticmethod
-    def columns(
-        measures: Sequence[Measure], judged: Sequence[Judgements], placed: Sequence[Placed]
-    ) -> list[list[Score]]:
-        """Score every ranking by every measure, all at once."""
-        from evalnb.measures.coded import CodedGold, code_rankings
-
-        rankings = code_rankings(CodedGold(judged), placed)
-        return [rankings.score(measure, measure.k).scores() for measure in measures]
-
-
-def _ranked(
-    run: Run | Mapping[str, Mapping[str, float]] | str | Path, judged: Qrels, *, drop_self: bool
-) -> _Ranked | _Scanned:
-    """Read a run, by columns if it is a large file."""
-    if isinstance(run, str | Path) and _is_large(run):
-        from evalnb.gold.trec_scan import scan_run
-
-        scan = scan_run(run, judged.grades, with_selves=drop_self)
-        if scan is not None:
-            return _Scanned(scan, drop_self)
-    return _Ranked(load_run(run), drop_self)
-
-
-def _is_large(path: str | Path) -> bool:
-    try:
-        return os.stat(path).st_size >= LARGE_RUN
-    except OSError:
-        return False  # the reader says what is wrong
-
-
 def _rows(
     queries: Iterable[str],
     measures: Sequence[Measure],
@@ -330,12 +202,34 @@ def _rows(
             yield RunScore(query, name, k, *(_TREC_ZERO if zero else score))
 
 
+def _spreads(
+    measures: Sequence[Measure],
+    rankings: Iterable[tuple[Placed, Sequence[Tie], Judgements]],
+    profile: Profile | None,
+) -> Iterator[Spread]:
+    for placed, ties, judged in rankings:
+        for measure in measures:
+            spread = score_ties(measure, placed, ties, judged, measure.k)
+            zero = profile == "trec" and spread.best is None
+            yield Spread(0.0, 0.0, 0.0) if zero else spread
+
+
+def _mean_spreads(spreads: Sequence[Spread], n_measures: int) -> tuple[Spread, ...]:
+    columns = (spreads[position::n_measures] for position in range(n_measures if spreads else 0))
+    return tuple(Spread(*map(_mean, zip(*column, strict=True))) for column in columns)
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fsum(known) / len(known) if known else None
+
+
 def run_means(rows: Sequence[RunScore], measures: Sequence[Measure]) -> tuple[RunMean, ...]:
     """Average each measure over the queries where it is defined."""
     means = []
     for position, measure in enumerate(measures):
         column = rows[position :: len(measures)]
-        values = [row.value for row in column if row.value is not None]
-        mean = fsum(values) / len(values) if values else None
-        means.append(RunMean(str(measure), mean, len(values), len(column) - len(values)))
+        n = sum(row.value is not None for row in column)
+        mean = _mean(row.value for row in column)
+        means.append(RunMean(str(measure), mean, n, len(column) - n))
     return tuple(means)

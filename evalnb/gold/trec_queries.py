@@ -115,9 +115,16 @@ class Queries:
         places = np.searchsorted(self.starts, rows, side="right") - 1
         ranks = at - self.starts[places] + 1
         texts = self.rows.texts(DOCUMENT, rows)
+        ties: dict[int, tuple[int, int]] = {}
         for n in np.flatnonzero(self.tied[at]).tolist():  # among equal scores by id, descending
             first = int(self.first_equal[at[n]])
-            ranks[n] += first - at[n] + self._tie(first).index(texts[n])
+            group = self._tie(first)
+            ranks[n] += first - at[n] + group.index(texts[n])
+            ties[n] = first - int(self.starts[places[n]]), len(group)
+        for n, tie in ties.items():
+            query, document = self.ids[places[n]], texts[n].decode()
+            if document in self.judged.get(query, ()):
+                self.scan.ties.setdefault(query, {})[document] = tie
         for place, rank, text in zip(places.tolist(), ranks.tolist(), texts, strict=True):
             query, document = self.ids[place], text.decode()
             if document in self.judged.get(query, ()):

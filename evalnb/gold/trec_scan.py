@@ -58,6 +58,9 @@ class Scan:
         For judged queries, the rank of the document that has the query's own id.
     n_tied
         Positions of judged queries that share their score with another.
+    ties
+        For judged queries each of ``found`` that does: how many rank above all that share the
+        score, and how many share it.
     n_rank_contradictions
         As :class:`~evalnb.gold.trec.Run` counts them.
     notes
@@ -69,6 +72,7 @@ class Scan:
     found: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
     self_ranks: dict[str, int] = field(default_factory=dict)
     n_tied: int = 0
+    ties: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)
     n_rank_contradictions: int = 0
     notes: tuple[str, ...] = ()
 
@@ -132,6 +136,7 @@ def _joined(scans: list[Scan]) -> Scan:
         joined.found |= scan.found
         joined.self_ranks |= scan.self_ranks
         joined.n_tied += scan.n_tied
+        joined.ties |= scan.ties
         joined.n_rank_contradictions += scan.n_rank_contradictions
     for places in joined.found.values():
         places.sort()

@@ -82,6 +82,25 @@ def test_level_profile_and_self(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("files")
+def test_ties_beside_the_value(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("tied.run").write_text("q1 Q0 x 1 1 t\nq1 Q0 b 2 1 t\nq2 Q0 c 1 1 t\n")
+    options = ("x.qrels", "tied.run", "--ties", "-q", "-m", "RR")
+    _, out, _ = _score(capsys, *options)
+    assert out.splitlines() == [
+        "RR\tq1\t0.5000\t0.5000\t0.7500\t1.0000",
+        "RR\tq2\t1.0000\t1.0000\t1.0000\t1.0000",
+        "RR\tq3\tN/A\tN/A\tN/A\tN/A",
+        "RR\tall\t0.7500\t0.7500\t0.8750\t1.0000\tn=2\tn_undefined=1",
+    ]
+    _, out, _ = _score(capsys, *options, "-o", "jsonl")
+    found = [
+        [row[key] for key in ("worst", "expected", "best")]
+        for row in map(json.loads, out.splitlines())
+    ]
+    assert found == [[0.5, 0.75, 1.0], [1.0, 1.0, 1.0], [None] * 3, [0.75, 0.875, 1.0]]
+
+
+@pytest.mark.usefixtures("files")
 @pytest.mark.parametrize(
     ("run", "remark"),
     [

@@ -161,6 +161,38 @@ def test_a_self_match_stays_unless_dropped() -> None:
     assert run == {"q1": {"q1": 2.0, "a": 1.0}}
 
 
+TIED = {"q1": {"a": 1.0, "b": 1.0, "q1": 1.0, "c": 0.5}, "q2": {"a": 2.0, "b": 1.0}}
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize(
+    ("drop_self", "spread", "mean"),
+    [
+        (False, (1 / 3, 11 / 18, 1.0), (5 / 12, 5 / 9, 3 / 4)),
+        (True, (1 / 2, 3 / 4, 1.0), (1 / 2, 5 / 8, 3 / 4)),
+    ],
+)
+def test_what_ties_could_be(
+    large: bool,
+    drop_self: bool,
+    spread: tuple[float, ...],
+    mean: tuple[float, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    qrels = {"q1": {"a": 1, "c": 0}, "q2": {"b": 1}, "q3": {"a": 0}}
+    run = tmp_path / "tied.run"
+    rows = ((q, d, s) for q, found in TIED.items() for d, s in found.items())
+    run.write_text("".join(f"{q} Q0 {d} 1 {s} t\n" for q, d, s in rows))
+    monkeypatch.setattr("evalnb.evaluation.ranked_runs.LARGE_RUN", 0 if large else 1 << 30)
+    scores = score_run(qrels, run, ["RR"], drop_self=drop_self, ties=True)
+    assert scores.spreads[0] == pytest.approx(spread)
+    assert scores.spreads[1:] == ((0.5, 0.5, 0.5), (None, None, None))
+    assert scores.mean_spreads == (pytest.approx(mean),)
+    plain = score_run(qrels, run, ["RR"], drop_self=drop_self)
+    assert (plain.rows, plain.spreads, plain.mean_spreads) == (scores.rows, (), ())
+
+
 def test_a_level_reaches_what_has_one() -> None:
     scores = score_run({"q": {"a": 1, "b": 2}}, {"q": {"a": 2.0, "b": 1.0}},
                        ["P@1", "AP", "RR", "nDCG@10"], level=2)  # fmt: skip

@@ -32,6 +32,10 @@ def _strictly(path: Path, judged: Judged) -> Scan:
         found = [(rank, document) for document, rank in ranks.items() if document in judged[query]]
         if found:
             scan.found[query] = sorted(found)
+        for _, document in found:
+            above = sum(value > scores[document] for value in values)
+            if (size := values.count(scores[document])) > 1:
+                scan.ties.setdefault(query, {})[document] = (above, size)
         if query in ranks:
             scan.self_ranks[query] = ranks[query]
     return scan
