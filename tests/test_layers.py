@@ -32,6 +32,7 @@ WIRING = {"service", "api", "views", "wiring", "__init__", "cli", "__main__"}
 HOMES = {
     "matplotlib": ("show.charts",),
     "ipywidgets": ("show.widgets",),
+    "anywidget": ("show.widgets",),
     "papermill": ("show",),
     "nbconvert": ("show",),
     "sqlite3": ("workspace", "evaluation.cache", "service"),

@@ -91,6 +91,10 @@ class DraftState:
         names = (name for labels in self._labels.values() for name in labels)
         return tuple(dict.fromkeys(name for name in names if name != ADJUDICATOR))
 
+    def said(self, case_id: str, key: str) -> Mapping[str, Label]:
+        """Return what everybody said of one passage, by name."""
+        return self._labels.get((case_id, key), {})
+
     def labels(self, by: str) -> dict[tuple[str, str], Label]:
         """Return what one person said, by (case_id, id), of cases that are still there."""
         return {
@@ -128,7 +132,7 @@ class DraftState:
         return {
             key: label
             for key in self.passages.get(case_id, {})
-            if (label := _settled(self._labels.get((case_id, key), {}))) is not None
+            if (label := _settled(self.said(case_id, key))) is not None
         }
 
     def evidence(self) -> dict[str, dict[str, str]]:

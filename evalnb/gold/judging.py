@@ -76,7 +76,7 @@ def pool_rows(
         grades = _grades(case, kind)
         forbidden = set(case.forbidden.of(kind))
         found = returned.get(case.case_id, {})
-        for key in sorted(found, key=lambda key: _shuffled(case.case_id, key)):
+        for key in sorted(found, key=lambda key: blind_order(case.case_id, key)):
             text = _CONTROL.sub(" ", found[key] or "")[:CELL_CHARACTERS]
             grade = str(grades[key]) if key in grades else ""
             flag = "yes" if key in forbidden else ""
@@ -88,7 +88,8 @@ def _grades(case: GoldCase, kind: Kind) -> dict[str, int]:
     return {**dict.fromkeys(case.expected.of(kind), 1), **case.relevance(kind)}
 
 
-def _shuffled(case_id: str, key: str) -> bytes:
+def blind_order(case_id: str, key: str) -> bytes:
+    """Return what to sort a case's ids by, so that their order says nothing of any system."""
     return hashlib.sha256(f"{case_id}\x00{key}".encode()).digest()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterator
 
 _NEVER = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f"
@@ -34,6 +35,22 @@ def visible(text: str) -> str:
     'user\\u202egnp.exe\\u001b[2J'
     """
     return text if text.isascii() and text.isprintable() else _HIDDEN.sub(_escape, text)
+
+
+def visible_runs(text: str) -> Iterator[tuple[int, int, str]]:
+    r"""Cut a text into runs: where each starts and ends, and how :func:`visible` writes it.
+
+    >>> list(visible_runs("a\u200b\u200bb"))
+    [(0, 1, 'a'), (1, 2, '\\u200b'), (2, 3, '\\u200b'), (3, 4, 'b')]
+    """
+    at = 0
+    for hidden in _HIDDEN.finditer(text):
+        if at < hidden.start():
+            yield at, hidden.start(), text[at : hidden.start()]
+        yield hidden.start(), hidden.end(), _escape(hidden)
+        at = hidden.end()
+    if at < len(text):
+        yield at, len(text), text[at:]
 
 
 def one_line(text: str, width: int | None = None) -> str:

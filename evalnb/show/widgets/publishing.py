@@ -1,0 +1,109 @@
+"""What a draft changes against the version before, and the button that pins it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets as widgets
+
+from evalnb.errors import EvalnbError
+from evalnb.gold.drafting import Draft, Pinned
+from evalnb.gold.exporting import export_gold
+from evalnb.show.markup import quiet_html, text_html
+from evalnb.show.text import plural
+from evalnb.show.widgets.parts import StateLine, html_part, put_html, tool_box, tool_bundle
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EXPORTS = (".golden.json", ".xlsx")
+CHANGES_SHOWN = 100
+
+
+class Publishing:
+    """What the next version changes, and the button that pins it.
+
+    Parameters
+    ----------
+    folder
+        Where versions go: each into a new gold directory, named after its digest, with golden.json
+        and xlsx beside it.
+
+    Attributes
+    ----------
+    pinned
+        The version that was pinned last; null before.
+    """
+
+    def __init__(self, draft: Draft, folder: str | Path) -> None:
+        self.draft, self.folder = draft, Path(folder)
+        self.pinned: Pinned | None = None
+        self.line, self._changes = StateLine(), html_part()
+        self.look = widgets.Button(description="Look again", tooltip="what has changed since")
+        self.pin = widgets.Button(
+            description="Pin this version", tooltip="write it as a new gold directory"
+        )
+        self.look.on_click(self._look)
+        self.pin.on_click(self._pin)
+        buttons = widgets.HBox([self.pin, self.look])
+        self.box = tool_box(self.line.part, buttons, self._changes)
+        self._look()
+
+    def _look(self, *_: object) -> None:
+        with self.line.catching():
+            self.draft.refresh()
+            changes = self.frame()["change"]
+            disputes = len(self.draft.state.disputes())
+            before = "against the version before" if self.draft.previous else "in a first version"
+            words = f"{plural(len(changes), 'change')} {before}."
+            if disputes:
+                words += f" {plural(disputes, 'label')} in dispute: settle them first."
+            self.line.say(words, alarm=bool(disputes))
+            put_html(self._changes, self._html())
+
+    def _pin(self, *_: object) -> None:
+        with self.line.catching():
+            dataset = self.draft.dataset()
+            place = self.folder / f"{dataset.dataset_id}-{dataset.version_sha[:8]}"
+            self.pinned = self.draft.pin(place)
+            notes = [note for ending in EXPORTS for note in self._export(place, ending)]
+            self.line.say(
+                f"Pinned: {plural(len(dataset), 'case')} in {place}, version "
+                f"{dataset.version_sha[:8]}; {plural(len(self.pinned.changes), 'change')}."
+            )
+            put_html(self._changes, self._html() + "".join(map(quiet_html, notes)))
+
+    def _export(self, place: Path, ending: str) -> list[str]:
+        """Write another format beside the version; what it cannot carry is said, not fatal."""
+        target = place.with_name(place.name + ending)
+        try:
+            return [f"{target.name}: {note}" for note in export_gold(self.draft.dataset(), target)]
+        except EvalnbError as error:
+            return [f"{target.name}: not written: {error}"]
+
+    def frame(self) -> pd.DataFrame:
+        """Return a row for each change against the version before: change."""
+        import pandas as pd
+
+        return pd.DataFrame({"change": list(map(self._named, self.draft.changes()))}, dtype=object)
+
+    def _named(self, change: str) -> str:
+        """Add the name of a document to its id, which may be a digest."""
+        case_id, colon, rest = change.partition(": ")
+        key = rest.partition(": ")[0]
+        passage = self.draft.state.passages.get(case_id, {}).get(key)
+        names = {each.document for each in passage.extracts if each.document} if passage else set()
+        return f"{case_id}{colon}{min(names)} · {rest}" if names - {key} else change
+
+    def _html(self) -> str:
+        changes = self.frame()["change"]
+        items = "".join(f"<li>{text_html(each)}</li>" for each in changes[:CHANGES_SHOWN])
+        left = len(changes) - CHANGES_SHOWN
+        more = quiet_html(f"and {plural(left, 'more change')}") if left > 0 else ""
+        return f"<ul>{items}</ul>{more}" if items else ""
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        html = f"<p>{text_html(self.line.text)}</p>{self._html()}"
+        text = "\n".join([self.line.text, *self.frame()["change"]])
+        return tool_bundle(self.box, html=html, text=text, **kwargs)
