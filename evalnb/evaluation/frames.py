@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -103,8 +102,12 @@ def run_scores_frame(
     qrels: str | Path | Mapping[str, Mapping[str, int]],
     run: str | Path | Mapping[str, Mapping[str, float]],
     measures: Sequence[str] | None = None,
+    *,
+    ties: bool = False,
 ) -> pd.DataFrame:
     """Return the scores of one run file, or of dicts of dicts, in the columns of all scores.
+
+    With ``ties``, the worst, expected and best value over all orders of equal scores follow.
 
     Raises
     ------
@@ -113,14 +116,17 @@ def run_scores_frame(
     """
     from evalnb.evaluation.runfiles import score_run
 
-    scores = score_run(qrels, run, measures)
+    scores = score_run(qrels, run, measures, ties=ties)
     head = [scores.run, 0]
     case = [None, None, None, 1.0]  # a run file knows no intent, language, split or weight
     rows = (
         [*head, row.query, row.query, *case, row.measure, row.k, "document", *row[3:]]
         for row in scores.rows
     )
-    return _frame(SCORE_COLUMNS, rows)
+    frame = _frame(SCORE_COLUMNS, rows)
+    for name, values in zip(("worst", "expected", "best"), zip(*scores.spreads, strict=True), strict=False):
+        frame[name] = np.array(values, np.float64)
+    return frame
 
 
 def aggregates_frame(report: EvaluationReport) -> pd.DataFrame:
@@ -286,16 +292,19 @@ def _frame(columns: Sequence[str], rows: Iterator[list[Any]]) -> pd.DataFrame:
     """Build a frame whose types do not depend on what happens to be missing in it."""
     import pandas as pd
 
-    table = list(zip(*rows, strict=True)) or [()] * len(columns)
+    # One flat list: keeping a list per row costs more in the garbage collector than all the rest.
+    flat = list(chain.from_iterable(rows))
+    assert len(flat) % len(columns) == 0
     series = {}
-    for name, values in zip(columns, table, strict=True):
+    for at, name in enumerate(columns):
+        values = flat[at :: len(columns)]
         dtype: Any = _NULLABLE.get(name) or ("float64" if name in _FLOATS else None)
-        series[name] = pd.Series(list(values), dtype=dtype or _common(values))
+        series[name] = pd.Series(values, dtype=dtype or _common(values))
     return pd.DataFrame(series)
 
 
 def _common(values: Sequence[Any]) -> Any:
-    kinds = Counter(type(value) for value in values)
-    if set(kinds) == {bool}:
+    kinds = set(map(type, values))
+    if kinds == {bool}:
         return "bool"
-    return "int64" if set(kinds) == {int} else "object"
+    return "int64" if kinds == {int} else "object"
