@@ -200,17 +200,20 @@ def score(
     qrels: str | Path | Mapping[str, Mapping[str, int]],
     run: str | Path | Mapping[str, Mapping[str, float]],
     measures: Sequence[str] | None = None,
+    *,
+    ties: bool = False,
 ) -> pd.DataFrame:
     """Score one run against judgements, both TREC files or dicts of dicts.
 
     Returns
     -------
     DataFrame
-        One row per query and measure, in the columns of the scores frame.
+        One row per query and measure, in the columns of the scores frame; with ``ties`` also the
+        worst, expected and best value over all orders of equal scores.
     """
     from evalnb.evaluation.frames import run_scores_frame
 
-    return run_scores_frame(qrels, run, measures)
+    return run_scores_frame(qrels, run, measures, ties=ties)
 
 
 def fused(

@@ -124,8 +124,11 @@ def run_scores_frame(
         for row in scores.rows
     )
     frame = _frame(SCORE_COLUMNS, rows)
-    for name, values in zip(("worst", "expected", "best"), zip(*scores.spreads, strict=True), strict=False):
-        frame[name] = np.array(values, np.float64)
+    if ties:
+        import pandas as pd
+
+        columns = ["worst", "expected", "best"]
+        frame = frame.join(pd.DataFrame(scores.spreads, columns=columns, dtype="float64"))
     return frame
 
 

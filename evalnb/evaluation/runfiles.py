@@ -14,7 +14,7 @@ from evalnb.gold.trec import Qrels, Run
 from evalnb.measures.judgements import Judgements
 from evalnb.measures.names import Measure, parse_measures
 from evalnb.measures.ranking import Placed, Score, Status
-from evalnb.measures.ties import Spread, Tie, score_ties
+from evalnb.measures.ties import Spread, Tie, mean_spread, score_ties
 from evalnb.wording import listed
 
 DEFAULT_RUN_MEASURES = ("AP", "RR", "nDCG@10", "R@100", "P@10")
@@ -134,6 +134,7 @@ def score_run(
     columns = ranked.columns(wanted, cases, placed)
     rows = tuple(_rows(judged.grades, wanted, columns, profile))
     spreads: tuple[Spread, ...] = ()
+    n_spread = len(wanted) if ties else 0
     if ties:
         groups = [ranked.ties(*each) for each in zip(judged.grades, placed, strict=True)]
         spreads = tuple(_spreads(wanted, zip(placed, groups, cases, strict=True), profile))
@@ -150,7 +151,7 @@ def score_run(
         n_self=ranked.n_self,
         notes=tuple(dict.fromkeys((*judged.notes, *ranked.run.notes))),
         spreads=spreads,
-        mean_spreads=_mean_spreads(spreads, len(wanted)),
+        mean_spreads=tuple(mean_spread(spreads[n :: len(wanted)]) for n in range(n_spread)),
     )
 
 
@@ -214,22 +215,12 @@ def _spreads(
             yield Spread(0.0, 0.0, 0.0) if zero else spread
 
 
-def _mean_spreads(spreads: Sequence[Spread], n_measures: int) -> tuple[Spread, ...]:
-    columns = (spreads[position::n_measures] for position in range(n_measures if spreads else 0))
-    return tuple(Spread(*map(_mean, zip(*column, strict=True))) for column in columns)
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fsum(known) / len(known) if known else None
-
-
 def run_means(rows: Sequence[RunScore], measures: Sequence[Measure]) -> tuple[RunMean, ...]:
     """Average each measure over the queries where it is defined."""
     means = []
     for position, measure in enumerate(measures):
         column = rows[position :: len(measures)]
-        n = sum(row.value is not None for row in column)
-        mean = _mean(row.value for row in column)
-        means.append(RunMean(str(measure), mean, n, len(column) - n))
+        values = [row.value for row in column if row.value is not None]
+        mean = fsum(values) / len(values) if values else None
+        means.append(RunMean(str(measure), mean, len(values), len(column) - len(values)))
     return tuple(means)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from math import comb
+from math import comb, fsum
 from typing import NamedTuple
 
 from evalnb.measures.judgements import Judgements, discounted_gain
@@ -100,6 +100,13 @@ def score_ties(
     worst, best = ends
     expected = _EXPECTED[measure.name](measure, groups, judged, k) / score.denominator
     return Spread(worst, min(1.0, expected), best)
+
+
+def mean_spread(spreads: Iterable[Spread]) -> Spread:
+    """Average worst, expected and best values over the rankings where they are defined."""
+    known = [spread for spread in spreads if spread.best is not None]
+    columns = zip(*known, strict=True) if known else ((), (), ())
+    return Spread(*(fsum(column) / len(known) if known else None for column in columns))
 
 
 def _arranged(measure: Measure, n_ranked: int, groups: Sequence[_Group], best: bool) -> Placed:

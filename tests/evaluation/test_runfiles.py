@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import evalnb as ev
 from evalnb.errors import BadInputError, GoldError, NotEvaluatedError, UnknownMeasureError
 from evalnb.evaluation.runfiles import DEFAULT_RUN_MEASURES, RunScores, score_run
 from evalnb.gold.trec import parse_qrels, parse_run
@@ -191,6 +192,14 @@ def test_what_ties_could_be(
     assert scores.mean_spreads == (pytest.approx(mean),)
     plain = score_run(qrels, run, ["RR"], drop_self=drop_self)
     assert (plain.rows, plain.spreads, plain.mean_spreads) == (scores.rows, (), ())
+
+
+def test_a_frame_with_ties_has_three_columns_more() -> None:
+    qrels, run = {"q1": {"a": 1}, "q2": {"a": 0}}, {"q1": {"a": 1.0, "b": 1.0}, "q2": {"a": 1.0}}
+    plain, frame = ev.score(qrels, run, ["RR"]), ev.score(qrels, run, ["RR"], ties=True)
+    assert [*plain.columns, "worst", "expected", "best"] == [*frame.columns]
+    assert frame[["worst", "expected", "best"]].values.tolist()[0] == [0.5, 0.75, 1.0]
+    assert frame.loc[1, ["worst", "expected", "best"]].isna().all()
 
 
 def test_a_level_reaches_what_has_one() -> None:
