@@ -38,6 +38,8 @@ class DraftState:
         By case_id and id, what there is to judge.
     marks
         By case_id, the words that were selected.
+    groups
+        ``family_key`` and ``split`` by case_id, where cases were put into families.
     """
 
     def __init__(self, header: Header, cases: Iterable[GoldCase] = ()) -> None:
@@ -46,7 +48,7 @@ class DraftState:
         self.passages: dict[str, dict[str, Passage]] = defaultdict(dict)
         self.marks: dict[str, list[Marked]] = defaultdict(list)
         self._labels: dict[tuple[str, str], dict[str, Label]] = defaultdict(dict)
-        self._groups: dict[str, Mapping[str, str]] = {}
+        self.groups: dict[str, Mapping[str, str]] = {}
 
     def add(self, event: Any) -> None:
         """Take one more line in."""
@@ -64,7 +66,7 @@ class DraftState:
             case Marked():
                 self.marks[event.case_id].append(event)
             case Grouped():
-                self._groups = {"family_key": event.families, "split": event.splits}
+                self.groups = {"family_key": event.families, "split": event.splits}
 
     def case(self, case_id: str) -> GoldCase:
         """Return a case.
@@ -84,6 +86,11 @@ class DraftState:
         if key not in self.passages.get(case_id, {}):
             raise NotFoundError(f"{key!r} is no passage of {case_id!r}", remedy="pool it first")
         return self.passages[case_id][key]
+
+    def title(self, case_id: str, key: str) -> str:
+        """Return what a reader knows a passage by: its document's name, else its id."""
+        extracts = self.passage(case_id, key).extracts
+        return next((each.document for each in extracts if each.document), key)
 
     @property
     def annotators(self) -> tuple[str, ...]:
@@ -160,9 +167,7 @@ class DraftState:
     def _finished(self, case: GoldCase) -> GoldCase:
         case_id = case.case_id
         grouped = case.model_copy(
-            update={
-                name: found[case_id] for name, found in self._groups.items() if case_id in found
-            }
+            update={name: found[case_id] for name, found in self.groups.items() if case_id in found}
         )
         labels, marks = self.settled(case_id), self.marks.get(case_id, [])
         if not labels and not marks:

@@ -335,7 +335,8 @@ class Draft:
         splits = split_by_family(own, test_share=test_share, seed=seed, fixed=fixed)
         sizes = Counter(own.values())
         named = {case_id: name for case_id, name in own.items() if sizes[name] > 1}
-        self._write(_made(Grouped, families=named, splits=splits))
+        if self.state.groups != {"family_key": named, "split": splits}:
+            self._write(_made(Grouped, families=named, splits=splits))
         return splits
 
     def undo(self, *, by: str) -> Deed | None:

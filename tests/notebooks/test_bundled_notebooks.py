@@ -25,7 +25,7 @@ from evalnb.show.parameters import declared_parameters
 from evalnb.systems.function import FunctionSystem
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
-OURS = ("01_quickstart", *REPORT_NOTEBOOKS)
+OURS = ("01_quickstart", "02_write_gold", *REPORT_NOTEBOOKS)
 CODE_LINES = 60
 
 
@@ -151,3 +151,14 @@ def test_the_quickstart_runs(tmp_path: Path) -> None:
     assert "against any word" in page or "than any word" in page
     assert (tmp_path / "quickstart" / "report.html").is_file()
     assert (tmp_path / "quickstart" / "report.json").is_file()
+
+
+@pytest.mark.slow
+@pytest.mark.notebook
+def test_the_gold_notebook_runs_and_runs_again(tmp_path: Path) -> None:
+    run_notebook("02_write_gold", tmp_path)
+    page = export_html(run_notebook("02_write_gold", tmp_path), tmp_path / "gold.html").read_text()
+    assert "0 passages are new" in page  # the draft was gone on with
+    assert "judged by me" in page
+    assert "3 changes in a first version" in page
+    assert (tmp_path / "my-gold" / "draft" / "journal.jsonl").read_text().count('"asked"') == 3

@@ -92,9 +92,10 @@ class Publishing:
         """Add the name of a document to its id, which may be a digest."""
         case_id, colon, rest = change.partition(": ")
         key = rest.partition(": ")[0]
-        passage = self.draft.state.passages.get(case_id, {}).get(key)
-        names = {each.document for each in passage.extracts if each.document} if passage else set()
-        return f"{case_id}{colon}{min(names)} · {rest}" if names - {key} else change
+        state = self.draft.state
+        if key not in state.passages.get(case_id, {}) or state.title(case_id, key) == key:
+            return change
+        return f"{case_id}{colon}{state.title(case_id, key)} · {rest}"
 
     def _html(self) -> str:
         changes = self.frame()["change"]
