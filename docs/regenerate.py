@@ -1,4 +1,4 @@
-"""Bring every pasted ``evalnb ... --help`` in the documentation up to date.
+"""Bring what is pasted or generated in the documentation up to date.
 
 Run ``make docs``. A pasted help is a console block whose first line is the command::
 
@@ -6,18 +6,23 @@ Run ``make docs``. A pasted help is a console block whose first line is the comm
     $ evalnb score --help
     ...
     ```
+
+``docs/measures`` has a page a measure, made of the docstring of the function that computes it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import os
 import re
 from pathlib import Path
+from types import FunctionType
 
 PROJECT = Path(__file__).resolve().parent.parent
 HELP_BLOCK = re.compile(r"(```console\n\$ evalnb(?P<words>(?: [a-z-]+)*) --help\n).*?(```)", re.S)
+MEASURED = re.compile(r"[^\n]*: (\w+)\b")
 
 
 def documents() -> list[Path]:
@@ -49,6 +54,50 @@ def pasted_commands(text: str) -> list[str]:
     return [found["words"].strip() for found in HELP_BLOCK.finditer(text)]
 
 
+def measure_pages() -> dict[Path, str]:
+    """Return the text of every measure's page, by its path."""
+    from evalnb.measures import evidence, locators, ranking
+    from evalnb.measures.names import FAMILIES
+
+    functions = {}
+    for module in (ranking, evidence, locators):
+        for function in vars(module).values():
+            text = inspect.getdoc(function) if inspect.isfunction(function) else None
+            if text and (found := MEASURED.match(text)) and found[1] in FAMILIES:
+                functions[found[1]] = function
+    folder = PROJECT / "docs" / "measures"
+    return {folder / f"{name}.md": _measure_page(name, functions[name]) for name in FAMILIES}
+
+
+def _measure_page(name: str, function: FunctionType) -> str:
+    from evalnb.measures.names import FAMILIES
+
+    text, _, example = (inspect.getdoc(function) or "").partition("\n>>> ")
+    text = text.partition("\nParameters\n---")[0].strip().replace("``", "`")
+    text = re.sub(r":func:`(\w+)`", lambda found: found[1].title().replace("_", ""), text)
+    needed = ">>> from evalnb.measures.judgements import Judgements\n"
+    needed += f">>> from {function.__module__} import {function.__name__}, place\n"
+    family = FAMILIES[name]
+    forms = [name] + [f"{name}@10"] * family.cutoff + [f"{name}@tokens=2000"] * family.tokens
+    forms += [f"{name}(rel=2)" + "@10" * family.cutoff] * family.rel
+    forms += [f"{name}(dcg='exp-log2')@10"] * family.dcg
+    better = "higher" if family.higher_is_better else "lower"
+    values = "0 or 1" if family.binary else "0 to 1"
+    lines = [
+        f"# {name}\n",
+        text + "\n",
+        *([f"```python\n{needed}>>> {example}\n\n```\n"] if example else ()),
+        f"- Asked as {', '.join(f'`{form}`' for form in forms)}.",
+        f"- {values}; {better} is better.",
+        *(["- Never compared, never gated."] if family.informational else ()),
+        "\nWhat all measures share: [What every number means](../measures.md).",
+    ]
+    return "\n".join(lines) + "\n"
+
+
 if __name__ == "__main__":
+    for page, content in measure_pages().items():
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(content)
     for path in documents():
         path.write_text(regenerated(path.read_text()))

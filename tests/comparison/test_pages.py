@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import doctest
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -39,3 +41,17 @@ def test_a_page_runs(
             names["test_search_has_not_got_worse"]()  # type: ignore[operator]
     elif name == "tuning":
         assert "'hints': {'fusion':" in capsys.readouterr().out
+
+
+def test_the_figures_of_disagreeing_tools(
+    project_dir: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    play_session: Callable[[str, Path], None],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = project_dir / "docs" / "disagreements.md"
+    found = doctest.testfile(str(page), module_relative=False)
+    assert (found.failed, found.attempted > 50) == (0, True)
+    (session,) = re.findall(r"```console\n(.*?)```", page.read_text(), re.S)
+    play_session(session, tmp_path)
