@@ -160,7 +160,7 @@ def _scale(numbers: Sequence[float], *, symmetric: bool) -> tuple[float, float, 
         low = -high
     span = high - low or 0.1
     step = 10.0 ** math.floor(math.log10(span))
-    step = next(s for s in (step / 5, step / 2, step, step * 2) if span / s <= 4)
+    step = next(s for s in (step / 5, step / 2, step, 2 * step, 5 * step) if span / s <= 4)
     first, last = math.floor(low / step), math.ceil(high / step)
     last += first == last
     return first * step, last * step, [round(n * step, 12) for n in range(first, last + 1)]
