@@ -55,6 +55,9 @@ class CaseScores:
         (cases,): the number of each case's family.
     values
         (variants, keys, cases): NaN unless the status is ok.
+    noise
+        (variants, keys, cases): what repetitions leave open of a value: the variance between a
+        case's repetitions over their number; 0 for a single one.
     statuses
         (variants, keys, cases): a position of :data:`STATUSES`, or ABSENT.
     n_repetitions
@@ -71,6 +74,7 @@ class CaseScores:
     family_keys: tuple[str, ...]
     families: NDArray[np.int_]
     values: Floats
+    noise: Floats
     statuses: NDArray[np.int8]
     n_repetitions: int
     remarks: dict[tuple[int, int], tuple[str, ...]]
@@ -100,13 +104,15 @@ def average_cases(scores: pd.DataFrame) -> CaseScores:
     cells = np.ravel_multi_index((variant_codes, key_codes, case_codes), shape)
     _refuse_duplicates(scores, cells)
     statuses = _status_codes(scores, cells, shape)
+    values, noise = _moments(scores, cells, statuses)
     return CaseScores(
         variants=variants,
         keys=keys,
         case_ids=case_ids,
         family_keys=family_keys,
         families=_family_of_case(case_codes, family_codes, case_ids, family_keys),
-        values=_means(scores, cells, statuses),
+        values=values,
+        noise=noise,
         statuses=statuses,
         n_repetitions=int(scores["repetition"].nunique()),
         remarks=_remarks(scores, variant_codes, key_codes),
@@ -178,15 +184,20 @@ def _status_codes(
     return statuses.reshape(shape)
 
 
-def _means(scores: pd.DataFrame, cells: NDArray[np.int_], statuses: NDArray[np.int8]) -> Floats:
+def _moments(
+    scores: pd.DataFrame, cells: NDArray[np.int_], statuses: NDArray[np.int8]
+) -> tuple[Floats, Floats]:
     rows = statuses.ravel()[cells] == OK
     values = scores["value"].to_numpy(dtype=np.float64, na_value=np.nan)[rows]
     if not np.isfinite(values).all():
         raise BadInputError("a score with status ok has no finite value")
-    counts = np.bincount(cells[rows], minlength=statuses.size)
-    sums = np.bincount(cells[rows], weights=values, minlength=statuses.size)
+    places, size = cells[rows], statuses.size
+    counts = np.bincount(places, minlength=size)
     with np.errstate(invalid="ignore"):
-        return (sums / counts).reshape(statuses.shape)
+        means = np.bincount(places, values, size) / counts
+    squares = np.bincount(places, (values - means[places]) ** 2, size)
+    noise = squares / np.maximum(counts * (counts - 1), 1)
+    return means.reshape(statuses.shape), noise.reshape(statuses.shape)
 
 
 def _remarks(

@@ -28,7 +28,7 @@ def pairing_notes(pairs: Pairs, scores: CaseScores, *, alpha: float) -> list[str
             f"{pairs.n_changed} of {pairs.n_families} families changed, and fewer than "
             f"{fewest_resolvable(alpha)} can never reach p <= {alpha:g}"
         )
-    return notes + _families(pairs, scores)
+    return notes + _families(pairs, scores) + _repetitions(pairs, scores)
 
 
 def record_notes(scores: CaseScores, *, seed: int) -> tuple[str, ...]:
@@ -103,3 +103,19 @@ def _families(pairs: Pairs, scores: CaseScores) -> list[str]:
             f"design effect {dependence[0]:.2g}, correlation within families {dependence[1]:.2f}"
         )
     return notes
+
+
+def _repetitions(pairs: Pairs, scores: CaseScores) -> list[str]:
+    """Tell the variance between a case's repetitions apart from that between cases."""
+    sides = [pairs.candidate, pairs.baseline]
+    noise = float(scores.noise[sides, pairs.key][:, pairs.cases].sum())
+    n_families = pairs.n_families
+    if not noise or n_families < 2:
+        return []
+    centred = pairs.own_sums - pairs.difference * pairs.own_sizes
+    spread = n_families / (n_families - 1) * float((centred**2).sum())
+    share = min(1.0, noise / spread) if spread else 1.0
+    return [
+        f"{share:.0%} of the variance of the difference lies between repetitions of a case, "
+        "the rest between cases"
+    ]

@@ -72,6 +72,16 @@ def test_little_to_compare(run: Run, options: dict, status: int, said: str) -> N
     assert "nan" not in (out + in_python).lower()
 
 
+def test_a_margin_calls_what_hardly_changed_equivalent(run: Run) -> None:
+    saved("r.json", {"a": at(1), "b": at(1)}, n=40)
+    compare = ("compare", "r.json", "--baseline", "a", "-m", "RR@10", "--json")
+    verdicts = [
+        json.loads(run(*compare, *margin)[1])["comparisons"][0]["verdict"]
+        for margin in ((), ("--margin", "0.05"), ("--margin", "0.1"))
+    ]
+    assert verdicts == ["unresolvable", "unresolvable", "equivalent"]  # 0 of 40: below .088
+
+
 def test_no_shared_cases(run: Run) -> None:
     saved("one.json", {"a": at(1)})
     saved("two.json", {"b": at(1)}, row="other {n},d{n},")

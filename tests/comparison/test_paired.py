@@ -224,6 +224,19 @@ def test_repetitions_are_averaged_before_pairing() -> None:
     assert any("repetition" in note for note in compared.notes)
 
 
+def test_variance_between_repetitions_is_told_from_variance_between_cases() -> None:
+    """By hand: d = .5, .5, 0, 0 spreads 4/3 x .25; repetitions of the first leave .5 / 2 open."""
+    first = scores({"a": [0.0] * 4, "b": [1.0, 0.5, 0.0, 0.0]})
+    second = scores({"a": [0.0] * 4, "b": [0.0, 0.5, 0.0, 0.0]}, repetition=1)
+    both = only_row(pd.concat([first, second]))
+    assert "75% of the variance of the difference lies between repetitions of a case" in both.note
+    again = scores({"a": [0.0] * 4, "b": [1.0, 0.5, 0.0, 0.0]}, repetition=1)
+    assert "between repetitions" not in only_row(pd.concat([first, again])).note
+    one_family = scores({"a": [0.0] * 2, "b": [1.0, 0.0]}, families=["f"] * 2)
+    other = scores({"a": [0.0] * 2, "b": [0.0, 0.0]}, families=["f"] * 2, repetition=1)
+    assert "between repetitions" not in only_row(pd.concat([one_family, other])).note
+
+
 def test_a_case_takes_the_worst_status_of_its_repetitions() -> None:
     first = scores({"a": [0.0, 0.4, 0.1], "b": ["undefined", 0.5, 0.1]})
     second = scores({"a": [0.0, 0.6, 0.1], "b": ["unavailable", 0.5, 0.1]}, repetition=1)
