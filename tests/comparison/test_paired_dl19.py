@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import pytrec_eval
+from dl19 import evaluated, published_missed
 
 from evalnb.comparison.paired import compare_frames
 
@@ -131,3 +132,9 @@ def test_five_rerankings_at_once(dl19: Path) -> None:
     assert among.ci_high > alone.ci_high
     assert among.mde > alone.mde
     assert among.verdict == "better"
+
+
+def test_published_means_from_the_files_themselves(dl19: Path) -> None:
+    report = evaluated()
+    assert len(report.record.variants) == 10
+    assert published_missed(report) == 0
