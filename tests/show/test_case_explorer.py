@@ -16,6 +16,7 @@ from evalnb.evaluation.report import EvaluationReport
 from evalnb.gold.cases import GoldCase, dataset_from_cases
 from evalnb.search.result import AssetLocator, Hit, Identities, QueryResult
 from evalnb.show.widgets.explorer import PAGE, CaseExplorer
+from evalnb.show.widgets.keys import Keys
 
 MakeReport = Callable[..., EvaluationReport]
 
@@ -78,6 +79,14 @@ def test_next_and_previous_stop_at_the_ends(explorer: CaseExplorer) -> None:
     explorer.cases.value = "more-5"
     assert said(explorer).startswith("Case 10 of 10")
     assert explorer.next.disabled
+
+
+def test_keys_go_on_and_back(explorer: CaseExplorer) -> None:
+    (keys,) = [child for child in explorer.box.children if isinstance(child, Keys)]
+    for key in ("n", "n", "p", "x"):
+        keys._handle_custom_msg({"key": key}, [])
+    keys._handle_custom_msg("no record", [])
+    assert explorer.case_id == "case/2 ü"
 
 
 def test_filters_and_order_make_the_list(explorer: CaseExplorer) -> None:

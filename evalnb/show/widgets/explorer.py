@@ -22,6 +22,7 @@ from evalnb.show.numbers import present
 from evalnb.show.reading import reading_of
 from evalnb.show.tables import row_list
 from evalnb.show.text import one_line, plural
+from evalnb.show.widgets.keys import Keys
 from evalnb.show.widgets.parts import (
     StateLine,
     Together,
@@ -131,8 +132,8 @@ class CaseExplorer:
             tooltip="Variants side by side; choose several with Ctrl or Shift",
             layout=_WIDE,
         )
-        self.previous = widgets.Button(description="Previous", tooltip="The case before this one")
-        self.next = widgets.Button(description="Next", tooltip="The case after this one")
+        self.previous = widgets.Button(description="Previous", tooltip="The case before (key p)")
+        self.next = widgets.Button(description="Next", tooltip="The case after (key n)")
         self._filters = [
             *(self.text, self.variant, self.state, self.moved),
             *(self.lost, self.intent, self.tag, self.order),
@@ -142,6 +143,7 @@ class CaseExplorer:
             widgets.HBox([control for control in self._filters if _asks(control)]),
             widgets.HBox([self.cases, self.side_by_side]),
             widgets.HBox([self.previous, self.next]),
+            Keys({"p": lambda: self.step(-1), "n": lambda: self.step(1)}),
             self._line.part,
             self._part,
         )
