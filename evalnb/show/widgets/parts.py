@@ -27,7 +27,6 @@ _CSS = """
 .evalnb-tool .evalnb-sides { gap: 0 1.5rem; }
 .evalnb-tool .evalnb-sides > .widget-vbox { flex: 1 1 330px; min-width: 0; }
 .evalnb-tool .widget-vbox > .widget-inline-hbox { max-width: 100%; width: auto; }
-.evalnb-tool .widget-toggle-buttons { height: auto; }
 .evalnb-tool .widget-html-content { line-height: 1.45; white-space: normal; min-width: 0; }
 .evalnb-tool .evalnb ul { margin: .2rem 0; padding-left: 1.2rem; }
 .evalnb-tool .evalnb-state .alarm { color: var(--worse); font-weight: 600; }

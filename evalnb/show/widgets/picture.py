@@ -125,21 +125,22 @@ def _bars(changes: Sequence[float], top: int) -> tuple[str, int]:
     """Draw a bar for each changed case below ``top``; returns where they end."""
     if not changes:
         return "", top + 4
-    middle = top + BARS / 2
     bound = max(map(abs, changes))
+    tall = BARS / 2 / bound
+    middle = top + max(0.0, *changes) * tall
     step = min((WIDTH - 2 * EDGE) / len(changes), 14)
     wide = max(step * 0.8, 0.5)
-    parts = [f'<path d="M{EDGE} {middle}H{WIDTH - EDGE}" stroke="{GRID}"/>']
+    parts = [f'<path d="M{EDGE} {middle:.1f}H{WIDTH - EDGE}" stroke="{GRID}"/>']
     for verdict, sign in (("worse", -1), ("better", 1)):
         path = "".join(
-            f"M{EDGE + step * (at + 0.5):.1f} {middle}v{-change / bound * BARS / 2:.1f}"
+            f"M{EDGE + step * (at + 0.5):.1f} {middle:.1f}v{-change * tall:.1f}"
             for at, change in enumerate(changes)
             if change * sign > 0
         )
         parts.append(
             f'<path d="{path}" stroke="{VERDICT_COLOURS[verdict]}" stroke-width="{wide:.1f}"/>'
         )
-    foot = top + BARS + 14
+    foot = round(middle - min(0.0, *changes) * tall) + 14
     words = f"{_changed_words(changes)}; up is better"
     parts.append(
         f'<text x="{WIDTH / 2}" y="{foot}" font-size="11" text-anchor="middle">{words}</text>'

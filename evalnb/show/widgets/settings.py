@@ -37,12 +37,11 @@ class SettingsPanel:
         self.recorded = recorded
         hints = recorded.hints
         candidates = hints.candidates or DEFAULT_CANDIDATES
-        self.fusion = widgets.ToggleButtons(
+        self.fusion = widgets.Dropdown(
             options=[("by rank (RRF)", "rrf"), ("by score", "weighted")],
             value=hints.fusion or "rrf",
             description="fusion",
-            tooltips=["1 / (k + rank), weighted and summed", "normalised scores, weighted, summed"],
-            style={"button_width": "7.5rem"},
+            tooltip="by rank: 1 / (k + rank); by score: normalised scores; weighted and summed",
         )
         self.rrf_k = _slider(
             "RRF k", hints.rrf_k or RRF_K, 200, "a larger k lets lower ranks count for more"

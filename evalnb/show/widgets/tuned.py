@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from evalnb.comparison.paired import ComparisonRecord, mean_intervals
+from evalnb.comparison.paired import ComparisonRecord
 from evalnb.show.charts import VERDICT_COLOURS
 from evalnb.show.charts.canvas import INK, OKABE_ITO, PALE
 from evalnb.show.markup import quiet_html, table_html, text_html
@@ -41,43 +41,46 @@ def state_words(comparison: ComparisonRecord, measure: str, n_live: int) -> str:
 
 
 def _difference_words(row: Any) -> str:
-    interval = format_interval(row.ci_low, row.ci_high)
-    between = f" {interval}" if present(row.ci_low) is not None else ""
-    return f"{format_difference(row.diff)}{between}, {shown_verdict(row)}"
+    difference = _with_interval(format_difference(row.diff), row.ci_low, row.ci_high)
+    return f"{difference}, {shown_verdict(row)}"
 
 
-def picture_html(comparison: ComparisonRecord, scores: pd.DataFrame, measure: str) -> str:
+def _with_interval(words: str, low: object, high: object) -> str:
+    return words if present(low) is None else f"{words} {format_interval(low, high)}"
+
+
+def picture_html(comparison: ComparisonRecord, means: pd.DataFrame, measure: str) -> str:
     """Draw both means, their difference and the changed cases.
 
     Parameters
     ----------
-    scores
-        What was compared, without the cases that could not be.
+    means
+        The interval of each mean, over the cases that were compared.
     """
     (row,) = row_list(covered(comparison))
     if not row.n:
         return ""
-    ends = {each.variant: each for each in row_list(mean_intervals(scores))}
-    means = [
+    ends = {each.variant: each for each in row_list(means)}
+    marks = [
         _mean_mark(RECORDED, row.baseline_mean, ends, INK, "diamond"),
         _mean_mark(THESE, row.mean, ends, OKABE_ITO[0], "circle"),
     ]
     verdict = shown_verdict(row)
     difference = Mark(
         f"{verdict_sign(verdict)} {verdict}",
-        f"{format_difference(row.diff)} {format_interval(row.ci_low, row.ci_high)}",
+        _with_interval(format_difference(row.diff), row.ci_low, row.ci_high),
         present(row.diff),
         present(row.ci_low),
         present(row.ci_high),
         VERDICT_COLOURS.get(verdict, PALE),
         SHAPES.get(verdict, "circle"),
     )
-    return comparison_picture(measure, means, difference, list(comparison.changed["diff"]))
+    return comparison_picture(measure, marks, difference, list(comparison.changed["diff"]))
 
 
 def _mean_mark(name: str, mean: float, ends: Mapping[str, Any], colour: str, shape: str) -> Mark:
     low, high = present(ends[name].ci_low), present(ends[name].ci_high)
-    words = f"{format_value(mean)} {format_interval(low, high)}"
+    words = _with_interval(format_value(mean), low, high)
     return Mark(name, words, present(mean), low, high, colour, shape)
 
 
@@ -105,17 +108,22 @@ def changed_html(comparison: ComparisonRecord, queries: Mapping[str, str]) -> st
     shown = rows if len(rows) <= LISTED else rows[:half] + rows[-half:]
     cut = "" if shown is rows else f", the {half} worst and the {half} best of them"
     columns = (
-        *(Column(header, right=False) for header in ("", "question", "case")),
+        Column("question", right=False),
         *map(Column, ("recorded", "these", "change")),
+        Column("case", right=False),
     )
     cells = tuple(
         (
-            Cell("▲", "better") if row.diff > 0 else Cell("▼", "worse"),
             Cell(one_line(queries.get(row.case_id, ""), 80)),
-            Cell(one_line(row.case_id, 40), "muted"),
             *(Cell(format_value(value)) for value in (row.baseline_value, row.value)),
-            Cell(format_difference(row.diff), "better" if row.diff > 0 else "worse"),
+            _change_cell(row.diff),
+            Cell(one_line(row.case_id, 40), "muted"),
         )
         for row in shown
     )
     return table_html(Table(columns, cells, f"{plural(len(rows), 'case')} changed{cut}"))
+
+
+def _change_cell(change: float) -> Cell:
+    words = format_difference(change)
+    return Cell(f"▲ {words}", "better") if change > 0 else Cell(f"▼ {words}", "worse")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets as widgets
 
-from evalnb.comparison.paired import ComparisonRecord, compare_frames
+from evalnb.comparison.paired import ComparisonRecord, compare_frames, mean_intervals
 from evalnb.comparison.replay import Replay
 from evalnb.comparison.tuning import Tuned, grid, sample, tune
 from evalnb.errors import BadInputError, CapabilityError
@@ -175,8 +175,8 @@ class Tuning:
         )
         self.needs_live = {}
         self._compare(scores_of(self.live, THESE, self._replay, THESE))
-        self._note("Searched live.")
         self._draw()
+        self._note("Searched live.")
         return self.live
 
     def try_grid(self) -> Tuned:
@@ -306,13 +306,13 @@ class Tuning:
     def _show(self) -> None:
         """Replay what is set, and show it; an error empties the picture, which would mislead."""
         self.comparison, self.needs_live = None, {}
-        try:
-            with self.state.catching():
+        with self.state.catching():
+            try:
                 if self._may_look():
                     self._compare(self._replayed())
-                    self._say()
-        finally:
-            self._draw()
+            finally:
+                self._draw()
+            self._say()
 
     def _replayed(self) -> pd.DataFrame:
         replay, recorded = self._source.lay_out(self.measure.value)
@@ -339,7 +339,7 @@ class Tuning:
 
         both = pd.concat([self._source.lay_out(self.measure.value)[1], these], ignore_index=True)
         self.comparison = compare_frames(both, baseline=RECORDED, resolution=False)
-        self._both = both
+        self._means = mean_intervals(both[~both["case_id"].isin(self.needs_live)])
 
     def _note(self, words: str) -> None:
         """Say something that holds until the settings change."""
@@ -365,8 +365,7 @@ class Tuning:
             put_html(self._picture, "")
             put_html(self._changed, "")
             return
-        kept = self._both[~self._both["case_id"].isin(self.needs_live)]
-        put_html(self._picture, picture_html(self.comparison, kept, self.measure.value))
+        put_html(self._picture, picture_html(self.comparison, self._means, self.measure.value))
         put_html(self._changed, changed_html(self.comparison, self._source.queries))
 
 
