@@ -37,7 +37,7 @@ from evalnb.gold.draft_events import (
 from evalnb.gold.draft_state import DraftState
 from evalnb.gold.families import DERIVED, Family, split_by_family, suggest_families
 from evalnb.gold.journal import Journal
-from evalnb.gold.judging import check_gradable, version_changes
+from evalnb.gold.judging import Change, check_gradable, version_changes
 from evalnb.limits import MANIFEST_BYTES
 from evalnb.search.request import Record
 from evalnb.search.result import Kind
@@ -51,11 +51,11 @@ _Made = TypeVar("_Made", bound=Record)
 
 @dataclass(frozen=True, slots=True)
 class Pinned:
-    """A new version on disk, and what it changed, a line each."""
+    """A new version on disk, and what it changed."""
 
     dataset: GoldDataset
     path: Path
-    changes: tuple[str, ...]
+    changes: tuple[Change, ...]
 
 
 def open_draft(
@@ -274,7 +274,7 @@ class Draft:
         Returns
         -------
         str
-            The words.
+            The words, without blanks around them.
 
         Raises
         ------
@@ -283,11 +283,14 @@ class Draft:
         """
         extracts = self.state.passage(case_id, key).extracts
         at, start, end = selected
-        if not (0 <= at < len(extracts) and 0 <= start < end <= len(extracts[at].text)):
+        inside = 0 <= at < len(extracts) and 0 <= start < end <= len(extracts[at].text)
+        if not inside or not extracts[at].text[start:end].strip():
             raise BadInputError("nothing is selected", remedy="select words of one passage first")
         extract = extracts[at]
         found: dict[str, object] = {}
-        quote = extract.text[start:end]
+        quote = extract.text[start:end].strip()  # a hand that selects takes spaces along
+        start = extract.text.index(quote, start)
+        end = start + len(quote)
         if as_phrase:
             found["phrase"] = {"document": extract.document, "content_contains": [quote]}
         elif extract.revision_id is None or extract.start is None:
@@ -358,8 +361,8 @@ class Draft:
         """
         return self.state.dataset()
 
-    def changes(self) -> tuple[str, ...]:
-        """Say what the set has that the version before it had not, a line each."""
+    def changes(self) -> tuple[Change, ...]:
+        """Say what the set has that the version before it had not."""
         return version_changes(self.previous, self.dataset())
 
     def pin(self, path: str | Path) -> Pinned:

@@ -125,6 +125,19 @@ def read_rows(path: Path, *, encoding: str = "utf-8") -> Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """What is new about a case, or about what it says of one id."""
+
+    case_id: str
+    change: str
+    id: str = ""
+
+    def __str__(self) -> str:
+        """Say it on a line."""
+        return ": ".join(filter(None, (self.case_id, self.id, self.change)))
+
+
+@dataclass(frozen=True, slots=True)
 class Merged:
     """A set with the judgements of a sheet, and what they changed, a line each."""
 
@@ -213,7 +226,7 @@ def merge_judgements(dataset: GoldDataset, table: Table, *, kind: Kind = "docume
         except ValidationError as error:
             _, first = next(iter(rows_of_case.values()))
             first.refuse("id", describe_validation_error(error))
-        changes += _changes(case, merged, kind)
+        changes += map(str, _changes(case, merged, kind))
         cases.append(merged)
     pinned = dataset_from_cases(tuple(cases), dataset_id=dataset.dataset_id, name=dataset.name)
     return Merged(pinned, tuple(changes))
@@ -266,37 +279,37 @@ def judged_case(case: GoldCase, judged: Mapping[str, Judgement], kind: Kind) -> 
     return GoldCase.model_validate_json(json.dumps(fields))
 
 
-def version_changes(before: GoldDataset | None, after: GoldDataset) -> tuple[str, ...]:
-    """Say, a line each, what a version has that the one before it had not, and the reverse.
+def version_changes(before: GoldDataset | None, after: GoldDataset) -> tuple[Change, ...]:
+    """Say what a version has that the one before it had not, and the reverse.
 
     Cases that were added or removed, grades that changed, and other fields that did by name.
     """
     old = {case.case_id: case for case in before.cases} if before is not None else {}
-    new = {case.case_id: case for case in after.cases}
-    lines = [f"{case_id}: removed" for case_id in old if case_id not in new]
-    for case_id, case in new.items():
-        if case_id not in old:
-            lines.append(f"{case_id}: added: {shown(case.request.query)}")
-        lines += _case_changes(old.get(case_id), case)
-    return tuple(lines)
+    new = {case.case_id for case in after.cases}
+    found = [Change(case_id, "removed") for case_id in old if case_id not in new]
+    for case in after.cases:
+        if case.case_id not in old:
+            found.append(Change(case.case_id, f"added: {shown(case.request.query)}"))
+        found += _case_changes(old.get(case.case_id), case)
+    return tuple(found)
 
 
-def _case_changes(before: GoldCase | None, after: GoldCase) -> Iterator[str]:
+def _case_changes(before: GoldCase | None, after: GoldCase) -> Iterator[Change]:
     empty = GoldCase(case_id=after.case_id, split=after.split, request=after.request)
     for kind in KINDS:
         yield from _changes(before or empty, after, kind)
     for name in GoldCase.model_fields:
         graded = "relevance" in name or name in {"expected", "forbidden"}
         if before is not None and not graded and getattr(before, name) != getattr(after, name):
-            yield f"{after.case_id}: {name} changed"
+            yield Change(after.case_id, f"{name} changed")
 
 
-def _changes(before: GoldCase, after: GoldCase, kind: Kind) -> Iterator[str]:
+def _changes(before: GoldCase, after: GoldCase, kind: Kind) -> Iterator[Change]:
     keys = dict.fromkeys((*_states(before, kind), *_states(after, kind)))
     for key in keys:
         old, new = (_states(case, kind).get(key, "not judged") for case in (before, after))
         if old != new:
-            yield f"{before.case_id}: {key}: {old} -> {new}"
+            yield Change(before.case_id, f"{old} -> {new}", key)
 
 
 def _states(case: GoldCase, kind: Kind) -> dict[str, str]:

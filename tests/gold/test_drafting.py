@@ -93,7 +93,7 @@ def test_undoing_is_by_person_goes_back_in_order_and_survives_reopening(draft: D
 def test_selected_words_become_a_span_in_codepoints_or_a_phrase(draft: Draft) -> None:
     case_id = only_case(draft)
     start = TEXT.index("12")
-    assert draft.mark(case_id, "a", (0, start, start + 8), by="ada") == "12 euros"
+    assert draft.mark(case_id, "a", (0, start - 1, start + 8), by="ada") == "12 euros"
     draft.mark(case_id, "c", (0, start, start + 8), by="ada", as_phrase=True)
     draft.mark(case_id, "c", (0, 2, 9), by="ada", as_phrase=True)
     (case,) = reopened(draft).dataset().cases
@@ -104,7 +104,7 @@ def test_selected_words_become_a_span_in_codepoints_or_a_phrase(draft: Draft) ->
     assert (content.document, content.content_contains) == ("c.md", ("12 euros", "The fee"))
     with pytest.raises(BadInputError, match="does not say where"):
         draft.mark(case_id, "c", (0, 0, 1), by="ada")
-    for nothing in [(0, 3, 3), (1, 0, 1), (0, 0, 99), (-1, 0, 1)]:
+    for nothing in [(0, 3, 3), (0, 1, 2), (1, 0, 1), (0, 0, 99), (-1, 0, 1)]:
         with pytest.raises(BadInputError, match="nothing is selected"):
             draft.mark(case_id, "a", nothing, by="ada")
 
@@ -153,7 +153,7 @@ def test_a_new_version_says_what_it_changed(tmp_path: Path) -> None:
     draft.judge("old", "y", 2, by="ada")
     new = draft.ask("what is the fee?", by="ada", intent="lookup")
     pinned = open_draft(tmp_path / "d", previous=previous).pin(tmp_path / "v2")
-    assert pinned.changes == (
+    assert tuple(map(str, pinned.changes)) == (
         "gone: removed",
         "old: x: grade 1 -> grade 0",
         "old: y: not judged -> grade 2",

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from evalnb.errors import BadInputError, GoldError
-from evalnb.gold.cases import GoldDataset
+from evalnb.gold.cases import GoldDataset, dataset_from_cases
 from evalnb.gold.judging import (
     collect_returned,
     merge_judgements,
     pool_rows,
     read_rows,
+    version_changes,
     write_rows,
 )
 from evalnb.gold.loading import load_gold
@@ -174,3 +175,24 @@ def test_columns_of_a_sheet(gold: GoldDataset, tmp_path: Path) -> None:
     path.write_text("case,id,grade\nc1,q,1\n")
     with pytest.raises(GoldError, match="no column 'case_id'; unknown column 'case'"):
         merge_judgements(gold, read_rows(path))
+
+
+def test_versions_differ_in_cases_grades_and_fields(gold: GoldDataset) -> None:
+    c1, c2 = gold.cases
+    assert version_changes(gold, gold) == ()
+    graded = c1.model_copy(update={"document_relevance": {"a": 3, "z": 0}, "language": "en"})
+    later = dataset_from_cases((graded, c2.model_copy(update={"case_id": "c3"})), dataset_id="g")
+    assert list(map(str, version_changes(gold, later))) == [
+        "c2: removed",
+        "c1: a: grade 2 -> grade 3",
+        "c1: language changed",
+        "c3: added: 'why?'",
+    ]
+    first = dataset_from_cases((c1,), dataset_id="g")
+    assert list(map(str, version_changes(None, first))) == [
+        "c1: added: '=what, then?'",
+        "c1: a: not judged -> grade 2",
+        "c1: b: not judged -> grade 1",
+        "c1: z: not judged -> grade 0",
+        "c1: f: not judged -> forbidden",
+    ]

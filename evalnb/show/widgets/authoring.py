@@ -135,16 +135,14 @@ class Judging:
         self.buttons = self._buttons()
         self.passage.known_keys = [f"{key} {b.tooltip}" for key, b in self.buttons.items() if key]
         self.passage.on_msg(self._heard)
-        rows = [widgets.HBox([self.query, self.buttons[""]])] if find is not None else []
+        asking = [widgets.HBox([self.query, self.buttons[""]])] if find is not None else []
         grades = [str(grade) for grade in draft.header.grades]
+        labels, actions = (
+            widgets.HBox([self.buttons[key] for key in row]) for row in ((*grades, "f"), "pnusq")
+        )
+        self._judged = (self.passage, labels, self._kept)
         self.box = tool_box(
-            self.line.part,
-            self._question,
-            self.passage,
-            widgets.HBox([self.buttons[key] for key in (*grades, "f")]),
-            widgets.HBox([self.buttons[key] for key in "pnusq"]),
-            self._kept,
-            *rows,
+            self.line.part, self._question, self.passage, labels, actions, self._kept, *asking
         )
         self._go(self._next_unjudged(None))
 
@@ -223,6 +221,7 @@ class Judging:
             self._show()
 
     def _move(self, step: int) -> None:
+        self.draft.refresh()
         queue = self.queue()
         at = queue.index(self._at) + step if self._at in queue else 0
         self._go(queue[at % len(queue)] if queue else None)
@@ -277,10 +276,11 @@ class Judging:
             self._at = self._next_unjudged(None)
         for key, button in self.buttons.items():
             button.description = button.description.removeprefix("✓ ")
-            button.disabled = self._at is None and key not in {"", "u"}
+            button.disabled = self._at is None and key in {"s", "q"}
+        for part in self._judged:  # an empty frame would look like a passage without text
+            part.layout.display = "none" if self._at is None else ""
         if self._at is None:
             put_html(self._question, "")
-            put_html(self._kept, "")
             self.passage.view = {"token": self._token, "extracts": []}
             return
         case_id, key = self._at
@@ -325,7 +325,8 @@ class Judging:
         if any(len(extract.text) > SHOWN for extract in passage.extracts):
             notes.append(f"Only the first {SHOWN:,} characters of a text are shown.")
         kept = "".join(
-            f"<li>{text_html('span' if mark.span else 'quote')}: "
+            f"<li>{'span' if mark.span else 'quote'} in "
+            f"{text_html(one_line(self.draft.state.title(case_id, mark.id), 40))}: "
             f"{text_html(one_line(mark.quote, 120))}</li>"
             for mark in self.draft.state.marks.get(case_id, ())
         )

@@ -10,8 +10,9 @@ import ipywidgets as widgets
 from evalnb.errors import EvalnbError
 from evalnb.gold.drafting import Draft, Pinned
 from evalnb.gold.exporting import export_gold
-from evalnb.show.markup import quiet_html, text_html
-from evalnb.show.text import plural
+from evalnb.show.markup import quiet_html, table_html, text_html
+from evalnb.show.tables import Cell, Table, format_table, row_list, text_columns
+from evalnb.show.text import one_line, plural
 from evalnb.show.widgets.parts import StateLine, html_part, put_html, tool_box, tool_bundle
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class Publishing:
     def _look(self, *_: object) -> None:
         with self.line.catching():
             self.draft.refresh()
-            changes = self.frame()["change"]
+            changes = self.frame()
             disputes = len(self.draft.state.disputes())
             before = "against the version before" if self.draft.previous else "in a first version"
             words = f"{plural(len(changes), 'change')} {before}."
@@ -83,28 +84,39 @@ class Publishing:
             return [f"{target.name}: not written: {error}"]
 
     def frame(self) -> pd.DataFrame:
-        """Return a row for each change against the version before: change."""
+        """Return a row for each change: case_id, query, id, title of the passage, change."""
         import pandas as pd
 
-        return pd.DataFrame({"change": list(map(self._named, self.draft.changes()))}, dtype=object)
+        state, before = self.draft.state, self.draft.previous
+        queries = {case.case_id: case.request.query for case in (before.cases if before else ())}
+        queries |= {case_id: case.request.query for case_id, case in state.cases.items()}
+        rows = []
+        for each in self.draft.changes():
+            known = each.id in state.passages.get(each.case_id, {}) and each.case_id in state.cases
+            title = state.title(each.case_id, each.id) if known else each.id
+            rows.append((each.case_id, queries[each.case_id], each.id, title, each.change))
+        columns = ["case_id", "query", "id", "title", "change"]
+        return pd.DataFrame(rows, columns=columns, dtype=object)
 
-    def _named(self, change: str) -> str:
-        """Add the name of a document to its id, which may be a digest."""
-        case_id, colon, rest = change.partition(": ")
-        key = rest.partition(": ")[0]
-        state = self.draft.state
-        if key not in state.passages.get(case_id, {}) or state.title(case_id, key) == key:
-            return change
-        return f"{case_id}{colon}{state.title(case_id, key)} · {rest}"
+    def _table(self) -> Table:
+        frame = self.frame()
+        rows = tuple(
+            (
+                Cell(one_line(row.query, 60)),
+                Cell(one_line(row.title, 40)),
+                Cell(row.change.partition(": ")[0]),
+            )
+            for row in row_list(frame[:CHANGES_SHOWN])
+        )
+        left = len(frame) - CHANGES_SHOWN
+        more = f"; {plural(left, 'more change')} are not shown" if left > 0 else ""
+        return Table(text_columns("question", "passage", "change"), rows, f"Changes{more}")
 
     def _html(self) -> str:
-        changes = self.frame()["change"]
-        items = "".join(f"<li>{text_html(each)}</li>" for each in changes[:CHANGES_SHOWN])
-        left = len(changes) - CHANGES_SHOWN
-        more = quiet_html(f"and {plural(left, 'more change')}") if left > 0 else ""
-        return f"<ul>{items}</ul>{more}" if items else ""
+        table = self._table()
+        return table_html(table) if table.rows else ""
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         html = f"<p>{text_html(self.line.text)}</p>{self._html()}"
-        text = "\n".join([self.line.text, *self.frame()["change"]])
+        text = f"{self.line.text}\n{format_table(self._table())}"
         return tool_bundle(self.box, html=html, text=text, **kwargs)
