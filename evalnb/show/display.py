@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ROWS_CHARTED = 30
+EMPTY = "evalnb empty"  # the class of a display that has nothing to show
 CUT_NOTE = quiet_html(f"Drawn: the {ROWS_CHARTED} largest; the table has all.")
 
 
@@ -22,7 +23,8 @@ CUT_NOTE = quiet_html(f"Drawn: the {ROWS_CHARTED} largest; the table has all.")
 class Display:
     """Something to look at: its data, its words, and its place in a page.
 
-    ``key`` is its address in a page, ``question`` the sentence that says what it answers.
+    ``key`` is its address in a page, ``question`` the sentence that says what it answers. Without
+    ``html`` it has nothing to show, and no page holds it.
     """
 
     key: str
@@ -37,7 +39,9 @@ class Display:
         return self.data.copy()
 
     def block(self) -> str:
-        """Return the display as it stands in a page."""
+        """Return the display as it stands in a page; one without HTML says that it has nothing."""
+        if not self.html:
+            return f'<div class="{EMPTY}"><p>{text_html(self.text)}</p></div>'
         return f'<div class="evalnb">\n{self.html}\n</div>'
 
     def _repr_html_(self) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from evalnb.errors import BadInputError
+from evalnb.show.display import EMPTY
 from evalnb.show.html import first_line, foot_html, head_html, write_page
 from evalnb.show.parameters import PARAMETERS_TAG
 from evalnb.show.text import plural
@@ -76,10 +78,23 @@ def _read(path: Path) -> Any:
     except Exception as error:  # nbformat raises what its parser and schema happen to raise
         raise BadInputError(f"this is no notebook: {error}", where=str(path)) from error
     notebook.metadata.pop("widgets", None)
+    notebook.cells = list(_speaking(notebook.cells))
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs = [_plain(output) for output in _merged(cell.outputs)]
     return notebook
+
+
+def _speaking(cells: list[Any]) -> Iterator[Any]:
+    """Leave out each section that has nothing to show, and the heading above it."""
+    silent = [
+        any(EMPTY in str(output.get("data", {}).get("text/html", ""))[:40] for output in outputs)
+        for cell in cells
+        for outputs in [cell.get("outputs", [])]
+    ]
+    for cell, is_silent, next_is in zip(cells, silent, [*silent[1:], False], strict=True):
+        if not is_silent and not (cell.cell_type == "markdown" and next_is):
+            yield cell
 
 
 def _heading(notebook: Any) -> str | None:

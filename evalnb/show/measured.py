@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from evalnb.comparison.traits import measure_traits
 from evalnb.evaluation.frames import costs_frame
 from evalnb.show.numbers import (
     NO_GOLD,
@@ -120,6 +121,42 @@ def _amount(mean: float, n: int, n_searches: int) -> str:
         return NOTHING
     written = f"{mean:,.0f}" if mean >= 100 else f"{mean:.3g}"
     return f"{written} (n {n:,})" if n < n_searches else written
+
+
+def tradeoff_frame(means: pd.DataFrame, costs: pd.DataFrame) -> pd.DataFrame:
+    """Set each variant's mean of one measure beside what it costs.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns variant, mean, cost, unit, front: whether no other variant is as good for less, or
+        better for as much. The cost is the money where every variant reports it, else the median
+        time. No rows unless two variants have both.
+    """
+    import pandas as pd
+
+    columns = ["variant", "mean", "cost", "unit", "front"]
+    both = means[["variant", "measure", "mean"]].merge(costs, on="variant")
+    paid = bool(len(both)) and bool((both["n_cost"] > 0).all())
+    unit = "cost per search" if paid else "median time of a search (ms)"
+    both = both.assign(price=both["cost"] if paid else both["latency_p50"])
+    both = both.dropna(subset=["mean", "price"])
+    if len(both) < 2:
+        return pd.DataFrame(columns=columns)
+    direction = measure_traits(str(both["measure"].iloc[0])).direction
+    rows = [(row.variant, row.mean, row.price) for row in row_list(both)]
+    beaten = [
+        any(
+            direction * other[1] >= direction * mean
+            and other[2] <= price
+            and (other[1], other[2]) != (mean, price)
+            for other in rows
+        )
+        for _, mean, price in rows
+    ]
+    return pd.DataFrame(
+        [(*row, unit, not under) for row, under in zip(rows, beaten, strict=True)], columns=columns
+    )
 
 
 def slices_table(frame: pd.DataFrame) -> Table:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from evalnb.evaluation.frames import aggregates_frame, latency_frame
+from evalnb.evaluation.frames import latency_frame
 from evalnb.evaluation.report import EvaluationReport
-from evalnb.show.charts import plot_latency, plot_means
+from evalnb.show.charts import plot_latency, plot_means, plot_tradeoff
 from evalnb.show.comparisons import (
     CASES_LISTED,
     changes_of,
@@ -32,8 +33,9 @@ from evalnb.show.display import (
 )
 from evalnb.show.drilldown import case_states, cases_html, cases_text
 from evalnb.show.findings import notices_of
+from evalnb.show.insights import channels, exposure, holes, overlap, ranks, slices
 from evalnb.show.markup import case_anchor, display_css, quiet_html, table_html, text_html
-from evalnb.show.measured import COSTS_LEGEND, costs_table, recorded_costs, slices_table
+from evalnb.show.measured import COSTS_LEGEND, costs_table, recorded_costs, tradeoff_frame
 from evalnb.show.numbers import format_value
 from evalnb.show.reading import Reading, read_report, reading_of
 from evalnb.show.tables import (
@@ -50,19 +52,27 @@ from evalnb.show.tables import (
 from evalnb.show.text import one_line, plural
 from evalnb.wording import listed
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 __all__ = [
     "all_sections",
     "cases",
     "changes",
+    "channels",
     "comparison_html",
     "comparison_sections",
     "decisions",
     "differences",
+    "exposure",
+    "holes",
     "latency",
     "lost",
     "means",
     "opening",
+    "overlap",
     "provenance",
+    "ranks",
     "read_report",
     "reading_of",
     "report_html",
@@ -71,7 +81,6 @@ __all__ = [
     "verdicts",
 ]
 
-_NO_SLICES = "No case names an intent, a language or a tag."
 _NO_DECISION = "These variants leave nothing to decide between legs or rerankers."
 _NO_LOSS = "Every case with targets found one."
 _NO_USAGE = "Neither times nor usage were recorded."
@@ -84,22 +93,15 @@ def title(reading: Reading) -> str:
 
 
 def all_sections(reading: Reading) -> list[Display]:
-    """Return every section in reading order; the opening first."""
-    asked = [decisions(reading)] if reading.advice else []
-    compared = [differences(reading)] if reading.comparison is not None else []
-    optional = [part for part in (slices(reading), latency(reading)) if not part.data.empty]
-    return [
-        opening(reading),
-        verdicts(reading),
-        *asked,
-        means(reading),
+    """Return the sections that have something to say, in reading order; the opening first."""
+    compared = [differences] if reading.comparison is not None else []
+    parts = (
+        *(opening, verdicts, decisions, means),
         *compared,
-        changes(reading),
-        lost(reading),
-        *optional,
-        cases(reading),
-        provenance(reading),
-    ]
+        *(changes, ranks, lost, slices, channels, overlap, latency, exposure, holes),
+        *(cases, provenance),
+    )
+    return [display for part in parts if (display := part(reading)).html]
 
 
 def opening(reading: Reading) -> Display:
@@ -162,7 +164,7 @@ def decisions(reading: Reading) -> Display:
             [[getattr(item, name) for name in columns] for item in reading.advice], columns=columns
         ),
         text=decisions_text(reading.advice) or _NO_DECISION,
-        html=decisions_html(reading.advice) or f"<p>{_NO_DECISION}</p>",
+        html=decisions_html(reading.advice),
     )
 
 
@@ -259,22 +261,7 @@ def lost(reading: Reading) -> Display:
         question="Why did cases find nothing relevant, and what would help?",
         data=counts.rename_axis("reason").reset_index(),
         text=format_table(table) if rows else _NO_LOSS,
-        html=table_html(table) if rows else f"<p>{_NO_LOSS}</p>",
-    )
-
-
-def slices(reading: Reading) -> Display:
-    """Show the first measure by intent, language and tag; slices carry no verdict."""
-    frame = aggregates_frame(reading.report)
-    frame = frame[(frame["slice"] != "all") & frame["measure"].isin(reading.measures[:1])]
-    table = slices_table(frame)
-    return Display(
-        key="slices",
-        title="Slices",
-        question="Where is it strong or weak? Parts of the set, without a verdict.",
-        data=frame,
-        text=format_table(table) if table.rows else _NO_SLICES,
-        html=table_html(table) if table.rows else f"<p>{_NO_SLICES}</p>",
+        html=table_html(table) if rows else "",
     )
 
 
@@ -286,6 +273,10 @@ def latency(reading: Reading) -> Display:
     slowest = charted.nlargest(ROWS_CHARTED, "latency_p50")["variant"]
     drawn = times[times["variant"].isin(slowest) & ~times["warm_up"]]
     charts = [plot_latency(drawn)] if len(charted) else []
+    traded = _tradeoff(reading, costs)
+    if len(traded):
+        unit, name = traded["unit"].iloc[0], reading.measures[0]
+        charts.append(plot_tradeoff(traded, measure=name, cost=unit))
     note = CUT_NOTE if len(charted) > ROWS_CHARTED else ""
     return Display(
         key="latency",
@@ -295,8 +286,15 @@ def latency(reading: Reading) -> Display:
         text=f"{format_table(table)}\n{COSTS_LEGEND}" if table.rows else _NO_USAGE,
         html=charts_html(charts) + note + table_html(table) + quiet_html(COSTS_LEGEND)
         if table.rows
-        else f"<p>{_NO_USAGE}</p>",
+        else "",
     )
+
+
+def _tradeoff(reading: Reading, costs: pd.DataFrame) -> pd.DataFrame:
+    measured, _ = reading.measured
+    first = measured[measured["measure"].isin(reading.measures[:1])]
+    kinds = first["kind"].fillna("")
+    return tradeoff_frame(first[kinds == next(iter(kinds), "")], costs)
 
 
 def cases(reading: Reading) -> Display:

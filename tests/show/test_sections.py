@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -31,15 +32,9 @@ from evalnb.show.tables import comparison_text
 MakeReport = Callable[..., EvaluationReport]
 
 FUNCTIONS = [
-    sections.opening,
-    sections.verdicts,
-    sections.means,
-    sections.differences,
-    sections.changes,
-    sections.slices,
-    sections.latency,
-    sections.cases,
-    sections.provenance,
+    getattr(sections, name)
+    for name in sections.__all__
+    if inspect.signature(getattr(sections, name)).return_annotation == "Display"
 ]
 
 
@@ -66,9 +61,12 @@ def check_sections(reading: Reading) -> None:
         display = section(reading)
         assert isinstance(display.frame(), pd.DataFrame), display.key
         assert str(display), display.key
-        assert display._repr_html_().startswith('<div class="evalnb">\n'), display.key
+        beginning = '<div class="evalnb">\n' if display.html else '<div class="evalnb empty">'
+        assert display._repr_html_().startswith(beginning), display.key
         assert " nan" not in str(display).lower(), display.key
-    check_offline(page_html(sections.title(reading), sections.all_sections(reading)))
+    shown = sections.all_sections(reading)
+    assert all(display.html for display in shown)
+    check_offline(page_html(sections.title(reading), shown))
 
 
 def test_every_section_has_data_words_and_html(reading: Reading) -> None:

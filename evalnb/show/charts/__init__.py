@@ -7,6 +7,8 @@ Okabe and Ito's, which colour-blind readers tell apart, and a verdict has its ow
 from evalnb.show.charts.bumps import plot_bumps
 from evalnb.show.charts.canvas import VERDICT_COLOURS, Chart
 from evalnb.show.charts.changes import LABELLED_BARS, plot_cases
+from evalnb.show.charts.grids import plot_overlap, plot_ranks
+from evalnb.show.charts.parts import plot_channels, plot_slices, plot_tradeoff
 from evalnb.show.charts.rows import plot_differences, plot_means
 from evalnb.show.charts.times import plot_latency
 
@@ -16,7 +18,12 @@ __all__ = [
     "Chart",
     "plot_bumps",
     "plot_cases",
+    "plot_channels",
     "plot_differences",
     "plot_latency",
     "plot_means",
+    "plot_overlap",
+    "plot_ranks",
+    "plot_slices",
+    "plot_tradeoff",
 ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
+from evalnb.comparison.traits import measure_traits
 from evalnb.show.charts.canvas import (
     ALT_ROWS,
     AXIS,
@@ -95,7 +96,9 @@ def plot_differences(comparison: pd.DataFrame) -> Chart:
                 mark = VERDICT_MARKS.get(verdict, "o")
                 ax.plot([row.diff], [y], mark, color=colour, mfc=fill, ms=7)
         _draw_upright(ax, 0.0, len(rows), INK)
-        _finish_rows(ax, len(rows), f"difference in {label}")
+        up = measure_traits(str(rows["measure"].iloc[0])).direction > 0
+        left, right = ("worse", "better") if up else ("better", "worse")
+        _finish_rows(ax, len(rows), f"← {left}    difference in {label}    {right} →")
         pad_limits(ax, [0.0, *rows["diff"], *rows["ci_low"], *rows["ci_high"]])
     return Chart(figure, _describe("Differences", panels, _difference_words), comparison)
 

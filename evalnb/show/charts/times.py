@@ -60,7 +60,10 @@ def plot_latency(latency: pd.DataFrame) -> Chart:
 
 
 def _curves(groups: Sequence[tuple[str, list[float]]]) -> tuple[Figure, Axes]:
-    figure, ax = side_figure(["share 1"], 2.7)
+    key = 0.18 * ((len(groups) + 1) // 2)  # inches for the legend, below the curves it would hide
+    figure, ax = side_figure(["share 1"], 2.7 + key)
+    box, share = ax.get_position(), key / figure.get_figheight()
+    ax.set_position((box.x0, box.y0 + share, box.width, box.height - share))
     for at, (name, times) in enumerate(groups):
         shares = [(i + 1) / len(times) for i in range(len(times))]
         ax.step(
@@ -76,7 +79,7 @@ def _curves(groups: Sequence[tuple[str, list[float]]]) -> tuple[Figure, Axes]:
     ax.set_ylabel("share of searches finished")
     ax.set_ylim(0, 1.02)
     if groups:
-        legend = ax.legend(loc="lower right", frameon=False, fontsize=8)
+        legend = figure.legend(loc="lower center", ncols=2, frameon=False, fontsize=8)
         for text in legend.get_texts():
             text.set_parse_math(False)
     return figure, ax
