@@ -62,11 +62,16 @@ class Advice:
         return QUESTIONS[self.code]
 
 
-def advise(report: AnyReport) -> tuple[Advice, ...]:
+def advise(report: AnyReport, scores: pd.DataFrame | None = None) -> tuple[Advice, ...]:
     """Decide what one report can decide.
 
     Each question is one paired test of its own at .05, by the reciprocal rank where it was
     measured: "meaningfully better" means the verdict better, nothing less.
+
+    Parameters
+    ----------
+    scores
+        The report's scores frame, where it is at hand.
 
     Returns
     -------
@@ -74,16 +79,15 @@ def advise(report: AnyReport) -> tuple[Advice, ...]:
         In the order of :data:`QUESTIONS`; only what the variants let somebody ask.
     """
     report = record_of(report)
-    legs = _Legs(report)
+    legs = _Legs(report, scores_frame(report) if scores is None else scores)
     return (*legs.pairs(), *_language(report, legs), *_warnings(report, legs))
 
 
 class _Legs:
     """The variants by what they executed, and paired tests between them."""
 
-    def __init__(self, report: EvaluationReport) -> None:
-        self.report = report
-        self.scores = scores_frame(report)
+    def __init__(self, report: EvaluationReport, scores: pd.DataFrame) -> None:
+        self.report, self.scores = report, scores
         self.controls = {r.variant: r.controls for r in reversed(report.results)}
         self.systems = {variant.name: variant.system for variant in report.variants}
         self.measure = _reciprocal_rank(report)

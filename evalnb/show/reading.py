@@ -64,7 +64,7 @@ class Reading:
         """What the figures ask for."""
         from evalnb.comparison.advice import advise
 
-        return advise(self.report) if self.report.results else ()
+        return advise(self.report, self.scores) if self.report.results else ()
 
     @cached_property
     def means(self) -> pd.DataFrame:
