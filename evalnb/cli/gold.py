@@ -35,6 +35,7 @@ def register(app: typer.Typer) -> None:
     group.command("stats")(stats)
     group.command("pool")(pool)
     group.command("merge")(merge)
+    group.command("diff")(diff)
     group.command("register")(register_set)
     app.add_typer(group, name="gold")
 
@@ -301,6 +302,26 @@ def merge(
         },
         as_json,
     )
+
+
+def diff(
+    before: GoldDir,
+    after: Annotated[Path, typer.Argument(metavar="NEWDIR", help="A later version of it.")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Print what a version changes: cases added or removed, grades and fields that differ."""
+    from dataclasses import asdict
+
+    from evalnb.gold.judging import version_changes
+    from evalnb.gold.loading import load_gold
+
+    changes = version_changes(load_gold(before), load_gold(after))
+    if as_json:
+        print_json({"changes": [asdict(each) for each in changes]})
+        return
+    for each in changes:
+        show(str(each))
 
 
 def _tell(facts: dict[str, object], as_json: bool) -> None:

@@ -163,3 +163,18 @@ def test_pool_and_merge(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("verify", "judged") == 0
     assert Path("gold/cases.jsonl").read_bytes() == before
     assert load_gold("judged").cases[0].expected.document_ids == ("d1", "d8")
+
+
+def test_two_versions_differ_in_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    run("import", "a.csv", "gold")
+    Path("a.csv").write_text(CSV.replace("d1,3", "d1,1"))
+    run("import", "a.csv", "new")
+    capsys.readouterr()
+    assert run("diff", "gold", "new") == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.endswith(": d1: grade 3 -> grade 1")
+    assert run("diff", "gold", "new", "--json") == 0
+    (change,) = json.loads(capsys.readouterr().out)["changes"]
+    assert change["id"] == "d1"
+    assert change["change"] == "grade 3 -> grade 1"
+    assert run("diff", "gold", "nowhere") == 2

@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -342,15 +343,24 @@ def test_a_folder_that_cannot_be_written_is_said_at_once(draft: Draft, tmp_path:
     (tmp_path / "file").write_text("")
     with pytest.raises(BadInputError):
         open_draft(tmp_path / "file")
-    if os.geteuid() == 0:
-        pytest.skip("nothing is read-only to root")
-    draft.folder.chmod(0o500)
-    (draft.folder / JOURNAL).chmod(0o400)
-    try:
-        with pytest.raises(BadInputError, match="cannot be written: Permission denied"):
-            reopened(draft)
-    finally:
-        draft.folder.chmod(0o700)
+
+
+def test_a_read_only_folder_is_said_at_once() -> None:
+    # Nothing is read-only to root, so that somebody else tries; pytest's own folders are closed.
+    with tempfile.TemporaryDirectory() as name:
+        folder, me = Path(name) / "fees", os.geteuid()
+        open_draft(folder)
+        for path in (folder / JOURNAL, folder, Path(name)):
+            path.chmod(0o444 if path.is_file() else 0o555)
+        try:
+            os.seteuid(me or 65534)
+            for place in (folder, Path(name) / "new"):
+                with pytest.raises(BadInputError, match="cannot be written: Permission denied"):
+                    open_draft(place)
+        finally:
+            os.seteuid(me)
+            Path(name).chmod(0o755)
+            folder.chmod(0o755)
 
 
 def test_a_journal_that_was_edited_is_refused(draft: Draft) -> None:
