@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import doctest
+import os
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+import yaml
+
+from evalnb.cli.main import main
 
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
 SEARCH = """
@@ -55,3 +61,29 @@ def test_the_figures_of_disagreeing_tools(
     assert (found.failed, found.attempted > 50) == (0, True)
     (session,) = re.findall(r"```console\n(.*?)```", page.read_text(), re.S)
     play_session(session, tmp_path)
+
+
+def test_the_workflow_passes_and_fails_with_its_gates(
+    project_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (project_dir / "docs" / "gates.md").read_text()
+    (workflow,) = re.findall(r"```yaml\n(.*?)```", page, re.S)
+    (variants,) = re.findall(r"```json\n(.*?)```", page, re.S)
+    steps = yaml.safe_load(workflow)["jobs"]["gates"]["steps"]
+    commands = [step["run"] for step in steps if step.get("run", "").startswith("evalnb ")]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
+    rows = "".join(f"question {n},d{n}\n" for n in range(8))
+    Path("questions.csv").write_text(f"query,expected\n{rows}")
+    Path("variants.json").write_text(variants)
+    Path("searching.py").write_text(
+        "def today(query):\n    return ['d' + query.split()[1]]\n"
+        "def proposed(query):\n    return ['d1', *today(query)]\n"
+    )
+    assert main(["gold", "import", "questions.csv", "gold/questions"]) == 0
+    evaluate, compare = (shlex.split(os.path.expandvars(each))[1:] for each in commands)
+    assert main([*evaluate, "--no-notebooks"]) == 0
+    assert main(compare) == 1
+    assert "regressed" in Path("summary.md").read_text()
+    assert ElementTree.parse("gates.xml").getroot().find("testsuite").get("failures") == "1"
