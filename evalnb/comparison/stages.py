@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 Documents = Mapping[str, tuple[str, str | None]]
 Ranks = tuple[tuple[str, int | None], ...]
-STAGE_COLUMNS = ("target", "step", "stage", "rank")
+STAGE_COLUMNS = ("target", "name", "step", "stage", "rank")
+ID_SHOWN = 12  # enough of a digest to tell chunks of one document apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,8 @@ class Course:
 
     Attributes
     ----------
+    name
+        The id as a reader knows it: by its document's name, where that is known.
     channels
         By channel, side by side.
     stages
@@ -34,6 +37,7 @@ class Course:
     """
 
     target: str
+    name: str
     channels: Ranks
     stages: Ranks
 
@@ -86,6 +90,7 @@ def courses(
     found = [
         Course(
             target,
+            _name(target, documents),
             tuple((name, ranks.get(target)) for name, ranks in channels.items()),
             tuple((name, ranks.get(target)) for name, ranks in stages.items()),
         )
@@ -97,14 +102,14 @@ def courses(
 
 
 def courses_frame(found: Iterable[Course]) -> pd.DataFrame:
-    """Return one row per relevant id and list: target, step (channel or not), stage, rank.
+    """Return one row per relevant id and list: target, name, step (channel or not), stage, rank.
 
     ``rank`` is missing where the list does not have the id.
     """
     import pandas as pd
 
     rows = [
-        (course.target, step, stage, rank)
+        (course.target, course.name, step, stage, rank)
         for course in found
         for step, ranks in (("channel", course.channels), ("later", course.stages))
         for stage, rank in ranks
@@ -137,6 +142,13 @@ def target_ranks(
             if label in targets:
                 found.setdefault(str(label), rank)
     return found
+
+
+def _name(target: str, documents: Documents) -> str:
+    own, name = documents.get(target, (target, None))
+    if name is None or own == target:
+        return name or target
+    return f"{name} · {target if len(target) <= ID_SHOWN else target[:ID_SHOWN] + '…'}"
 
 
 def _kind_of(

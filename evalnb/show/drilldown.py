@@ -93,7 +93,8 @@ def case_html(
     Parameters
     ----------
     charts
-        HTML that stands over the notes of a variant, by its name.
+        HTML that stands over the notes of a variant, by its name, in place of those that tell the
+        way of relevant ids.
     picture
         Writes HTML that stands under a hit.
     """
@@ -217,7 +218,7 @@ def _variant_html(
         hits = (_hit_html(hit, picture(hit) if picture else "") for hit in variant.hits)
         parts.append(f'<ul class="hits">{"".join(hits)}</ul>')
     parts.append(chart)
-    parts += [f'<p class="quiet">{note}</p>' for note in _notes(variant)]
+    parts += [f'<p class="quiet">{note}</p>' for note in _notes(variant, ways=not chart)]
     return "".join(parts) + "</section>\n"
 
 
@@ -248,7 +249,7 @@ def _excerpt_html(excerpt: Excerpt) -> str:
     return f"{before}{text}… ({hidden:,} more)" if hidden else text
 
 
-def _notes(variant: VariantView) -> Iterator[str]:
+def _notes(variant: VariantView, *, ways: bool) -> Iterator[str]:
     """Say what else is known of a search: duplicates, candidates, trace."""
     if variant.failure is not None:
         return
@@ -262,7 +263,7 @@ def _notes(variant: VariantView) -> Iterator[str]:
     ]
     if missing:
         yield f"{' and '.join(missing)}: not recorded."
-    yield from _courses(variant.courses or ())
+    yield from _courses(variant.courses or ()) if ways else ()
     for decision in variant.decisions or ():
         yield f"Trace: {text_html(one_line(decision, 300))}"
 
@@ -276,7 +277,7 @@ def _courses(found: Sequence[Course]) -> Iterator[str]:
         *before, (_, returned) = course.stages
         steps = [channels, *(f"{name} {rank or 'absent'}" for name, rank in before)]
         end = f"returned {returned}" if returned else "not returned"
-        yield f"{SIGNS['relevant']} {text_html(course.target)}: {' → '.join([*steps, end])}"
+        yield f"{SIGNS['relevant']} {text_html(course.name)}: {' → '.join([*steps, end])}"
     if len(found) > COURSES_SHOWN:
         yield f"and {len(found) - COURSES_SHOWN:,} more that are relevant"
 

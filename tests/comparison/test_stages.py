@@ -52,7 +52,7 @@ def test_two_channels_are_fused_and_cut() -> None:
     ]
     assert [c.known for c in found] == [True, True, True, False]
     frame = courses_frame(found)
-    assert list(frame.columns) == ["target", "step", "stage", "rank"]
+    assert list(frame.columns) == ["target", "name", "step", "stage", "rank"]
     assert len(frame) == 16
     assert frame["rank"].isna().sum() == 6
     assert set(frame["step"]) == {"channel", "later"}
@@ -67,14 +67,14 @@ def test_a_reranker_is_a_stage_of_its_own() -> None:
 def test_one_channel_is_not_fused() -> None:
     found = followed(ev.fused({"keyword": KEYWORD}), "c", limit=2)
     assert found is not None
-    assert found[0] == Course("c", (("keyword", 3),), (("returned", None),))
+    assert found[0] == Course("c", "c", (("keyword", 3),), (("returned", None),))
     assert found[0].returned is None
 
 
 def test_what_was_not_recorded_is_none_and_what_is_not_labelled_is_empty() -> None:
     assert followed(KEYWORD, "a") is None
     assert followed(ev.fused(BOTH)) == ()
-    assert list(courses_frame(()).columns) == ["target", "step", "stage", "rank"]
+    assert list(courses_frame(()).columns) == ["target", "name", "step", "stage", "rank"]
 
 
 def unit(rank: int, key: str) -> Hit:
@@ -97,11 +97,12 @@ def test_a_document_stands_where_its_first_chunk_does() -> None:
     result = QueryResult(hits=hits, candidates={"text": Candidates(ids=("u2", "u1"))})
     named = course_of(result, expected={"document_ids": ["guide.md", "other.md"]})
     assert named == (
-        Course("guide.md", (("text", 1),), (("returned", 1),)),
-        Course("other.md", (("text", None),), (("returned", None),)),
+        Course("guide.md", "guide.md", (("text", 1),), (("returned", 1),)),
+        Course("other.md", "other.md", (("text", None),), (("returned", None),)),
     )
+    # Chunks of one document are told apart by their ids.
     by_unit = course_of(result, expected={"unit_ids": ["u1"]})
-    assert by_unit == (Course("u1", (("text", 2),), (("returned", 2),)),)
+    assert by_unit == (Course("u1", "docs/guide.md · u1", (("text", 2),), (("returned", 2),)),)
 
 
 def test_nothing_is_said_of_a_name_that_may_be_a_candidate() -> None:

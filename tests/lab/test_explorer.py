@@ -44,44 +44,44 @@ report = ev.evaluate(dataset_from_cases(cases, dataset_id="mine"), systems, limi
 
 def test_it_is_walked_through_by_hand_and_keyboard(lab: Any) -> None:
     opened = lab.run(lab.write("explorer.ipynb", CELLS))
-    page = opened.page
+    page, tool = opened.page, opened.page.locator(".evalnb-tool")
     opened.wait_for_state("Case 1 of 4")
-    assert page.locator(".evalnb-tool .sides > section").count() == 2
-    assert page.locator(".evalnb-tool img.chart").count() == 2
-    assert page.locator(".evalnb-tool .hits a[href='https://example.org/a']").count() > 0
+    assert tool.locator(".sides > section").count() == 2
+    assert tool.locator("img.chart").count() == 2
+    assert tool.locator(".hits a[href='https://example.org/a']").count() > 0
     assert page.locator("a[href^='javascript']").count() == 0
 
-    listed = page.get_by_label("Cases")
+    listed = tool.get_by_label("Cases", exact=True)
     listed.focus()
     page.keyboard.press("ArrowDown")
-    opened.wait_for_state("Case 2 of 4 (4 cases in all): c1")
+    opened.wait_for_state("Case 2 of 4: c1")
     page.keyboard.press("Tab")  # to the variants
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Previous"
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    opened.wait_for_state("Case 3 of 4 (4 cases in all): c2")
+    opened.wait_for_state("Case 3 of 4: c2")
     page.keyboard.press("n")
-    opened.wait_for_state("Case 4 of 4 (4 cases in all): c3")
-    page.get_by_label("Cases").focus()
+    opened.wait_for_state("Case 4 of 4: c3")
+    tool.get_by_label("Cases", exact=True).focus()
     page.keyboard.press("p")
-    opened.wait_for_state("Case 3 of 4 (4 cases in all): c2")
+    opened.wait_for_state("Case 3 of 4: c2")
 
-    page.get_by_label("Show").select_option(["today", "both", "third"])
+    tool.get_by_label("Side by side").select_option(["today", "both", "third"])
     opened.wait_for_state("3 variants side by side")
-    assert page.locator(".evalnb-tool .sides h3").all_inner_texts() == [
+    assert tool.locator(".sides h3").all_inner_texts() == [
         "today (baseline)",
         "both",
         "third",
     ]
 
-    page.get_by_label("Variant").select_option("third")
-    page.get_by_label("State").select_option("missed")
+    tool.get_by_label("Variant", exact=True).select_option("third")
+    tool.get_by_label("State", exact=True).select_option("missed")
     opened.wait_for_state("Case 1 of 4")
-    page.get_by_label("Intent").select_option("lookup")
-    opened.wait_for_state("Case 1 of 2 (4 cases in all): c1")
-    page.get_by_label("Words").fill("question 3")
-    opened.wait_for_state("Case 1 of 1 (4 cases in all): c3")
-    page.get_by_label("Words").fill("nothing like it")
+    tool.get_by_label("Intent", exact=True).select_option("lookup")
+    opened.wait_for_state("Case 1 of 2 that fit (4 cases in all): c1")
+    tool.get_by_label("Words", exact=True).fill("question 3")
+    opened.wait_for_state("Case 1 of 1 that fit (4 cases in all): c3")
+    tool.get_by_label("Words", exact=True).fill("nothing like it")
     opened.wait_for_state("None of 4 cases fits the filters.")
     assert page.evaluate("window.ran") is None

@@ -14,9 +14,13 @@ from evalnb.show.charts.canvas import OKABE_ITO
 ROWS = ("keyword", "text", "fused", "returned")
 WAYS = courses_frame(
     [
-        Course("a", (("keyword", 3), ("text", None)), (("fused", 5), ("returned", 1))),
-        Course("b <i>$x$", (("keyword", None), ("text", 20)), (("fused", 9), ("returned", None))),
-        Course("c", (("keyword", None), ("text", None)), (("fused", None), ("returned", None))),
+        Course("a", "a", (("keyword", 3), ("text", None)), (("fused", 5), ("returned", 1))),
+        Course(
+            "b", "b <i>$x$", (("keyword", None), ("text", 20)), (("fused", 9), ("returned", None))
+        ),
+        Course(
+            "c", "c", (("keyword", None), ("text", None)), (("fused", None), ("returned", None))
+        ),
     ]
 )
 
@@ -77,7 +81,7 @@ def test_the_description_has_every_rank() -> None:
 
 def test_of_many_the_first_are_drawn_and_the_rest_counted() -> None:
     many = courses_frame(
-        [Course(f"d{n}", (("text", n),), (("returned", n),)) for n in range(1, 51)]
+        [Course(f"d{n}", "d", (("text", n),), (("returned", n),)) for n in range(1, 51)]
     )
     chart = plot_bumps(many, limit=50)
     assert "and 43 more, not drawn" in [text.get_text() for text in chart.figure.texts]

@@ -61,8 +61,7 @@ def page(explorer: CaseExplorer) -> str:
 def test_it_opens_on_the_first_case_under_the_baseline_and_the_next(explorer: CaseExplorer) -> None:
     assert explorer.case_id == "case-1"
     assert said(explorer) == (
-        "Case 1 of 10 (10 cases in all): case-1 · ▲ 3 → 1 · where is the harbour; "
-        "2 variants side by side."
+        "Case 1 of 10: case-1 · ▲ 3 → 1 · where is the harbour; 2 variants side by side."
     )
     assert page(explorer).count("<h3>") == 2
     assert " open><summary>" in page(explorer)
@@ -146,8 +145,7 @@ def test_no_case_and_one_variant_are_said(report: EvaluationReport, make_report:
     case = GoldCase(case_id="c", split="development", request={"query": "q"})
     alone = CaseExplorer(make_report([case], {"mine": {"q": ["a"]}}))
     assert said(alone) == (
-        "Case 1 of 1 (1 case in all): c · no gold · q; 1 variant side by side, nothing to "
-        "compare it with."
+        "Case 1 of 1: c · no gold · q; 1 variant side by side, nothing to compare it with."
     )
 
 

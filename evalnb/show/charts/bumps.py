@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -46,12 +46,13 @@ def plot_bumps(ways: pd.DataFrame, *, limit: int | None = None) -> Chart:
     Parameters
     ----------
     ways
-        Columns target, step (``channel`` or another), stage, rank; drawn in the order given.
+        Columns target, name, step (``channel`` or another), stage, rank; drawn in the order given.
     limit
         How many were returned, drawn as an upright line.
     """
-    targets, stages = list(dict.fromkeys(ways["target"])), list(dict.fromkeys(ways["stage"]))
-    keys = [one_line(str(target), KEY_WIDTH) for target in targets[: len(MARKS)]]
+    names = dict(zip(ways["target"], ways["name"], strict=True))
+    targets, stages = list(names), list(dict.fromkeys(ways["stage"]))
+    keys = [one_line(str(names[target]), KEY_WIDTH) for target in targets[: len(MARKS)]]
     if len(targets) > len(keys):
         keys.append(f"and {len(targets) - len(keys):,} more, not drawn")
     deepest = max([10.0, limit or 0, *(n for rank in ways["rank"] if (n := present(rank)))])
@@ -66,7 +67,7 @@ def plot_bumps(ways: pd.DataFrame, *, limit: int | None = None) -> Chart:
             if at < len(MARKS):
                 _line(figure, [(0.05, y)], marker=MARKS[at], color=OKABE_ITO[at])
             _text(figure, 0.08, y, key, ha="left")
-    return Chart(figure, _describe(ways, targets), ways)
+    return Chart(figure, _describe(ways, names), ways)
 
 
 @dataclass(frozen=True)
@@ -152,15 +153,15 @@ def _text(figure: Figure, x: float, y: float, text: str, **style: Any) -> None:
     figure.text(x, y, text, va="center_baseline", color=INK, parse_math=False, **style)
 
 
-def _describe(ways: pd.DataFrame, targets: list[str]) -> str:
+def _describe(ways: pd.DataFrame, names: Mapping[str, str]) -> str:
     described = []
-    for target in targets[:ALT_ROWS]:
+    for target, name in list(names.items())[:ALT_ROWS]:
         way = ways[ways["target"] == target]
         ranks = [
             f"{one_line(str(stage))} {'absent' if present(rank) is None else f'{rank:,}'}"
             for stage, rank in zip(way["stage"], way["rank"], strict=True)
         ]
-        described.append(f"{one_line(str(target))}: {', '.join(ranks)}")
-    more = f"; and {len(targets) - ALT_ROWS:,} more" if len(targets) > ALT_ROWS else ""
+        described.append(f"{one_line(str(name))}: {', '.join(ranks)}")
+    more = f"; and {len(names) - ALT_ROWS:,} more" if len(names) > ALT_ROWS else ""
     said = "; ".join(described) or "Nothing to draw"
-    return f"Ranks of {plural(len(targets), 'relevant id')}. {said}{more}."
+    return f"Ranks of {plural(len(names), 'relevant id')}. {said}{more}."

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 PAGE = 200  # cases in the list at once: a browser lays out thousands slowly
 CHARTED = 4  # variants side by side that get a chart: each costs 50 ms
 ROWS = 8
-_WIDE = widgets.Layout(width="auto", min_width="18rem", flex="1 1 18rem")
 
 
 class CaseExplorer:
@@ -100,8 +99,9 @@ class CaseExplorer:
         self._filter()
 
     def _make_controls(self, names: list[str], first: list[str]) -> None:
+        wide = widgets.Layout(width="auto", min_width="18rem", flex="1 1 18rem")
         self.text = widgets.Text(
-            description="Words", tooltip="In the question, its id or its labels", layout=_WIDE
+            description="Words", tooltip="In the question, its id or its labels", layout=wide
         )
         self.variant = _dropdown("Variant", _labelled(names), "Whose outcome the filters ask about")
         self.variant.value = next((n for n in first if n != self._reading.baseline), first[0])
@@ -122,15 +122,14 @@ class CaseExplorer:
         self.tag = _dropdown("Tag", _labelled(self._list.tags), "Of the case", every="every tag")
         self.order = _dropdown("Sort", _labelled(ORDERS), "Order of the list")
         self.cases = widgets.Select(
-            description="Cases", rows=ROWS, tooltip="Arrow keys go from case to case", layout=_WIDE
+            description="Cases", rows=ROWS, tooltip="Arrow keys go from case to case", layout=wide
         )
         self.side_by_side = widgets.SelectMultiple(
             options=_labelled(names),
             value=first,
-            description="Show",
+            description="Side by side",
             rows=min(ROWS, max(2, len(names))),
-            tooltip="Variants side by side; choose several with Ctrl or Shift",
-            layout=_WIDE,
+            tooltip="Variants to show; choose several with Ctrl or Shift",
         )
         self.previous = widgets.Button(description="Previous", tooltip="The case before (key p)")
         self.next = widgets.Button(description="Next", tooltip="The case after (key n)")
@@ -140,7 +139,8 @@ class CaseExplorer:
         ]
         self._line, self._part = StateLine(), html_part()
         self.box = tool_box(
-            widgets.HBox([control for control in self._filters if _asks(control)]),
+            widgets.HBox([self.text]),
+            widgets.HBox([control for control in self._filters[1:] if _asks(control)]),
             widgets.HBox([self.cases, self.side_by_side]),
             widgets.HBox([self.previous, self.next]),
             Keys({"p": lambda: self.step(-1), "n": lambda: self.step(1)}),
@@ -255,7 +255,8 @@ class CaseExplorer:
         beside = f"{plural(sides, 'variant')} side by side" if sides else "no variant is chosen"
         charted = f", the first {CHARTED} with a chart" if sides > CHARTED else ""
         alone = "" if self._reading.baseline else ", nothing to compare it with"
-        place = f"Case {at + 1:,} of {found:,} ({total} in all)"
+        among = "" if found == len(report.cases) else f" that fit ({total} in all)"
+        place = f"Case {at + 1:,} of {found:,}{among}"
         return f"{place}: {_entry(row)}; {beside}{charted}{alone}."
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
@@ -276,9 +277,9 @@ def _labelled(names: Sequence[str]) -> list[tuple[str, str]]:
     return [(one_line(name, 60), name) for name in names]
 
 
-def _asks(control: widgets.Widget) -> bool:
+def _asks(control: widgets.Dropdown) -> bool:
     """Whether a filter leaves anything to choose."""
-    return len(getattr(control, "options", "two")) > 1
+    return len(control.options) > 1
 
 
 def _entry(row: Any) -> str:
