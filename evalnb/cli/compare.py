@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalnb.cli.output import print_json, show
+from evalnb.cli.output import note, print_json, show
 from evalnb.errors import BadInputError
 from evalnb.limits import HYPOTHESES
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from evalnb.api import Report
     from evalnb.comparison.gates import GateResult
+
+MOST_PAIRS = 100
 
 
 def register(app: typer.Typer) -> None:
@@ -56,6 +61,7 @@ def compare(
     from dataclasses import asdict
 
     from evalnb import api
+    from evalnb.show.ablations import ablations_text
 
     if undecided not in ("fail", "warn"):
         raise BadInputError(f"--undecided is fail or warn, not {undecided!r}")
@@ -76,22 +82,38 @@ def compare(
             alpha=alpha,
             max_hypotheses=max_hypotheses,
         )
+    ablations = [_ablations(report, measure) for report in (first, *others)]
     if as_json:
         print_json(
             {
                 "comparisons": compared and json.loads(compared.frame().to_json(orient="records")),
                 "changed": compared and json.loads(compared.changed().to_json(orient="records")),
+                "ablations": [
+                    row for each in ablations for row in json.loads(each.to_json(orient="records"))
+                ],
                 "gates": [asdict(result) for result in results],
             }
         )
     elif compared is not None:
-        show(str(compared) + "\n" * bool(results))
+        tables = filter(None, map(ablations_text, ablations))
+        show("\n\n".join([str(compared).rstrip("\n"), *tables]) + "\n" * bool(results))
     _write_gates(results, junit=junit, markdown=markdown, quiet=as_json)
     if any(result.outcome == "failed" for result in results):
         raise typer.Exit(1)
     unsure = undecided == "fail" and any(r.outcome == "undecided" for r in results)
     if unsure or (compared is not None and not compared.frame()["n"].any()):
         raise typer.Exit(3)  # nothing, or not enough, could be compared, as the text says
+
+
+def _ablations(report: Report, measures: list[str] | None) -> pd.DataFrame:
+    """Pair what differs in one control; of a grid there are too many pairs to read or wait for."""
+    from evalnb.comparison.ablation import ablation_frame, ablations
+
+    pairs = ablations(report)
+    if len(pairs) > MOST_PAIRS:
+        note(f"{len(pairs):,} pairs differ in one control: see evalnb.comparison.ablation")
+        pairs = ()
+    return ablation_frame(report, *(measures or ())[:1], pairs=pairs)
 
 
 def _write_gates(

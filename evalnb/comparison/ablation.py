@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -82,23 +82,25 @@ def _directed(
 
 
 def compare_pair(
-    scores: pd.DataFrame, *, candidate: str, baseline: str, measure: str
+    scores: pd.DataFrame, *, candidate: str, baseline: str, measure: str, resolution: bool = True
 ) -> dict[str, Any] | None:
     """Test one pair by one measure, by itself; None where nothing can be paired."""
     pair = scores[scores["variant"].isin([candidate, baseline])]
     try:
-        found = compare_frames(pair, baseline=baseline, measures=[measure])
+        found = compare_frames(pair, baseline=baseline, measures=[measure], resolution=resolution)
     except BadInputError:
         return None
     row = {str(name): value for name, value in found.frame.iloc[0].items()}
     return row if row["n"] else None
 
 
-def ablation_frame(report: AnyReport, measure: str | None = None) -> pd.DataFrame:
-    """Compare every pair of :func:`ablations` by one measure.
+def ablation_frame(
+    report: AnyReport, measure: str | None = None, *, pairs: Sequence[Ablation] | None = None
+) -> pd.DataFrame:
+    """Compare pairs by one measure; all of :func:`ablations` unless given.
 
     ``p_adjusted`` is Holm's over the pairs, and the verdict follows it; intervals are of each pair
-    by itself.
+    by itself. What the set can resolve is not simulated.
 
     Returns
     -------
@@ -109,7 +111,7 @@ def ablation_frame(report: AnyReport, measure: str | None = None) -> pd.DataFram
 
     report = record_of(report)
     name = measure or next(iter(report.compared), "nDCG@10")
-    rows = list(_rows(report, name))
+    rows = list(_rows(report, name, ablations(report) if pairs is None else pairs))
     if rows:
         adjusted = holm(np.array([row["p_value"] for row in rows]))
         for row, p in zip(rows, adjusted, strict=True):
@@ -120,11 +122,19 @@ def ablation_frame(report: AnyReport, measure: str | None = None) -> pd.DataFram
     return pd.DataFrame(rows, columns=list(ABLATION_COLUMNS))
 
 
-def _rows(report: EvaluationReport, measure: str) -> Iterator[dict[str, Any]]:
+def _rows(
+    report: EvaluationReport, measure: str, pairs: Sequence[Ablation]
+) -> Iterator[dict[str, Any]]:
+    if not pairs:
+        return
     scores = scores_frame(report)
-    for pair in ablations(report):
+    for pair in pairs:
         row = compare_pair(
-            scores, candidate=pair.candidate, baseline=pair.baseline, measure=measure
+            scores,
+            candidate=pair.candidate,
+            baseline=pair.baseline,
+            measure=measure,
+            resolution=False,
         )
         if row is not None:
             changed = {"before": _shown(pair.before), "after": _shown(pair.after)}

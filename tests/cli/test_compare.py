@@ -196,3 +196,27 @@ def test_ten_thousand_variants_are_refused_before_any_work(run: Run) -> None:
     with pytest.raises(NotFoundError) as missing:
         compare_frames(frame, baseline="w", max_hypotheses=10_000)
     assert len(str(missing.value)) < 500
+
+
+def test_variants_that_differ_in_one_control_are_paired(run: Run) -> None:
+    rows = "".join(f"question {n},d{n}\n" for n in range(8))
+    Path("gold.csv").write_text(f"query,expected\n{rows}")
+    hybrid = ev.fused({"keyword": at(3), "semantic": at(1)})
+    systems = {
+        "hybrid": hybrid,
+        "keyword": (hybrid, {"channels": ["keyword"]}),
+        "steep": (hybrid, {"hints": {"rrf_k": 5}}),
+    }
+    ev.evaluate("gold.csv", systems).save("r.json")
+    compare = ("compare", "r.json", "--baseline", "hybrid", "-m", "RR@10")
+    status, out, _ = run(*compare)
+    assert status == 0
+    table = out.partition("\n\nOne control at a time")[2].splitlines()
+    assert [line.split()[0] for line in table[1:]] == ["control", "channels", "rrf_k"]
+    assert "keyword, semantic  keyword   hybrid     RR@10        +0.667" in table[2]
+    assert table[3].endswith("identical")
+    pairs = json.loads(run(*compare, "--json")[1])["ablations"]
+    assert [(pair["control"], pair["after"]) for pair in pairs] == [
+        ("channels", '["keyword", "semantic"]'),
+        ("rrf_k", "5"),
+    ]
