@@ -214,7 +214,7 @@ class Judging:
 
     def _heard(self, _: object, content: Mapping[str, Any], __: object) -> None:
         if content.get("token") != self._token:  # pressed at a passage that was gone already
-            self.line.say(f"{self._words()} A key was too fast to count; press it again.")
+            self._go(self._at, "A key was too fast to count; press it again.")
             return
         self.press(str(content.get("key", "")) or " ", content.get("selected"))
         if content.get("token") == self._token:  # an error was said: the page waits for an answer
@@ -243,7 +243,8 @@ class Judging:
             self._find(dataset_from_cases((case,), dataset_id=self.draft.header.dataset_id)),
         )
         self.query.value = ""
-        self._go(self._next_unjudged(None), f"Asked; {plural(n, 'passage')} found.")
+        first = next((pair for pair in self.queue() if pair[0] == case_id), self._at)
+        self._go(first, f"Asked; {plural(n, 'passage')} found.")
 
     # What is shown
 

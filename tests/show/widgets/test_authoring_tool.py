@@ -155,6 +155,8 @@ def test_a_question_that_another_notebook_took_out_is_passed_over(draft: Draft) 
     other.remove(next(iter(other.state.cases)), by="ben")
     heard(desk, "2")
     assert desk.line.text == "Saved: 2. 1 line of another notebook came in. Nothing to judge yet."
+    heard(desk, "2", token=-1)
+    assert "too fast" in desk.line.text
     heard(desk, "2")
     assert desk.line.text == "there is nothing to judge"
     assert desk.passage.layout.display == "none"
@@ -178,7 +180,7 @@ def test_reports_are_pooled_and_a_new_question_is_searched_for(tmp_path: Path) -
     desk = Judging(draft, by="ada", find=partial(ev.evaluate, systems=systems))
     desk.query.value = "one more"
     desk.press("")
-    assert desk.line.text.startswith("Asked; 3 passages found.")
+    assert desk.line.text.startswith("Asked; 3 passages found. Question 2 of 2, passage 1 of 3")
     assert len(desk.queue()) == 7
     desk.press("")
     assert "there is no question yet" in desk.line.text
