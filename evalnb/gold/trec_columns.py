@@ -27,6 +27,16 @@ _LOW = np.array([(1 << 8 * n) - 1 for n in range(9)], np.uint64)  # the first n 
 _HIGH = ~_LOW[::-1]  # the last n
 
 
+def keep_memory(n_bytes: int) -> None:
+    """Keep blocks of up to so many bytes when they are freed.
+
+    Freeing a large block once makes glibc keep the memory of columns instead of returning it to
+    the system, and having it cleared, for every chunk.
+    """
+    large = bytearray(n_bytes)
+    del large
+
+
 class Unusual(Exception):  # noqa: N818  # a turn in the way, not an error
     """The bytes are not those of the plainest run."""
 
@@ -34,6 +44,10 @@ class Unusual(Exception):  # noqa: N818  # a turn in the way, not an error
 def mix(hashes: Words) -> Words:
     """Spread a query's hash over its rows, so that (query, document) pairs have their own."""
     return (hashes + _u64(0x9E3779B97F4A7C15)) * _u64(0xBF58476D1CE4E5B9)
+
+
+class Scattered(Unusual):
+    """The rows of a query do not stand together."""
 
 
 class Columns:
@@ -57,7 +71,7 @@ class Columns:
         ends += PAD
         self._ends = np.ascontiguousarray(ends.reshape(-1, N_COLUMNS).T)
         self._data = data
-        self._words = _words(data)
+        self._words = words_of(data)
         if (data[self._ends[-1]] != _NEWLINE).any():
             raise Unusual
 
@@ -188,10 +202,10 @@ def hash_texts(texts: list[bytes]) -> Words:
     ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
     data = np.frombuffer(b"".join(texts) + bytes(PAD), np.uint8)
     begins = np.concatenate(([0], ends[:-1])).astype(np.int64)
-    return _hash(_words(data), begins, ends, bound=len(data))
+    return _hash(words_of(data), begins, ends, bound=len(data))
 
 
-def _words(data: npt.NDArray[np.uint8]) -> Words:
+def words_of(data: npt.NDArray[np.uint8]) -> Words:
     """View the eight bytes from every offset as a number, the first byte the lowest."""
     shape: Any = (len(data) - 7,)
     return np.ndarray(shape, np.dtype("<u8"), data, 0, (1,))

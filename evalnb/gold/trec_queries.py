@@ -17,6 +17,7 @@ from evalnb.gold.trec_columns import (
     Flags,
     Floats,
     Ints,
+    Scattered,
     Unusual,
     Words,
     hash_texts,
@@ -43,8 +44,10 @@ class Queries:
         self.ids = [text.decode() for text in texts]
         sizes = np.diff(np.append(starts, len(rows)))
         for query, size in zip(self.ids, sizes.tolist(), strict=True):
-            if query.startswith("#") or query in scan.n_ranked:
-                raise Unusual  # a comment, or a query whose rows stand apart
+            if query.startswith("#"):
+                raise Unusual  # a comment
+            if query in scan.n_ranked:
+                raise Scattered
             scan.n_ranked[query] = size
         self.sizes = sizes
         documents = rows.hashes(DOCUMENT, bound=ID_BYTES)
@@ -67,7 +70,11 @@ class Queries:
         rises[self.starts[1:] - 1] = False
         if rises.any():
             scores = self.rows.decimals(SCORE)
-            self.order = np.lexsort((-scores, self._place()))
+            falling = np.argsort(-scores)
+            place = self._place()[falling].astype(
+                np.uint16 if len(self.ids) < 1 << 16 else np.int64
+            )
+            self.order = falling[np.argsort(place, kind="stable")]  # 16 bits take no comparisons
             _, self.equal = _steps(scores[self.order])
         self.equal[self.starts[1:] - 1] = False
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import gzip
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -26,12 +26,15 @@ from evalnb.gold.trec_columns import (
     QUERY,
     Columns,
     Ints,
+    Scattered,
     Unusual,
     Words,
     hash_texts,
+    keep_memory,
     mix,
 )
 from evalnb.gold.trec_queries import Queries
+from evalnb.gold.trec_scattered import GroupedRows, group_rows
 from evalnb.limits import ID_BYTES
 
 _CHUNK = 1024 * 1024  # the columns of one chunk stay in the processor's cache
@@ -51,7 +54,8 @@ class Scan:
     Attributes
     ----------
     n_ranked
-        Every query of the run, in the order of the file, and how many documents it has.
+        Every query of the run and how many documents it has; in the order of the file, or by id
+        where the rows of a query stand apart.
     found
         For each judged query the judged documents that it has: (rank, id), ascending.
     self_ranks
@@ -87,13 +91,27 @@ def scan_run(path: str | Path, judged: Judged, *, with_selves: bool = False) -> 
     """
     pairs = _JudgedPairs(judged, with_selves=with_selves)
     try:
-        parts = _parts(path)
-        scanners = [_Scanner(Scan(str(path)), pairs) for _ in parts]
-        with ThreadPoolExecutor(len(parts)) as pool:  # numpy works outside the interpreter's lock
-            list(pool.map(_Scanner.read_part, scanners, [path] * len(parts), parts))
-        return _joined([scanner.scan for scanner in scanners])
+        try:
+            return _scan(str(path), pairs, _Scanner.read_part, _parts(path), path)
+        except Scattered:
+            parts = group_rows(path, min(os.cpu_count() or 1, MOST_PARTS))
+            scan = _scan(str(path), pairs, _Scanner.read_rows, parts)
+            scan.n_ranked = dict(sorted(scan.n_ranked.items()))
+            return scan
     except (Unusual, OSError, EOFError):
         return None
+
+
+def _scan(
+    name: str, pairs: _JudgedPairs, read: Callable[..., None], parts: Sequence[Any], *more: Any
+) -> Scan:
+    """Read parts of a file side by side; numpy works outside the interpreter's lock."""
+    scanners = [_Scanner(Scan(name), pairs) for _ in parts]
+    with ThreadPoolExecutor(len(parts)) as pool:
+        done = [pool.submit(read, *each, *more) for each in zip(scanners, parts, strict=True)]
+        for each in done:
+            each.result()
+    return _joined([scanner.scan for scanner in scanners])
 
 
 def _parts(path: str | Path) -> list[tuple[int, int]]:
@@ -125,13 +143,13 @@ def _joined(scans: list[Scan]) -> Scan:
 
     Raises
     ------
-    Unusual
+    Scattered
         If a query has rows in several parts.
     """
     joined, *others = scans
     for scan in others:
         if joined.n_ranked.keys() & scan.n_ranked.keys():
-            raise Unusual
+            raise Scattered
         joined.n_ranked |= scan.n_ranked
         joined.found |= scan.found
         joined.self_ranks |= scan.self_ranks
@@ -172,7 +190,11 @@ class _Scanner:
         self.scan = scan
         self.pairs = pairs
 
-    def read_part(self, path: str | Path, part: tuple[int, int]) -> None:
+    def read_rows(self, rows: GroupedRows) -> None:
+        """Read rows that were brought together."""
+        self._read(rows, sys.maxsize, first=False)
+
+    def read_part(self, part: tuple[int, int], path: str | Path) -> None:
         """Read the bytes from one offset up to another."""
         begin, end = part
         with open(path, "rb") as file:
@@ -185,10 +207,7 @@ class _Scanner:
 
     def _read(self, stream: Any, left: int, *, first: bool) -> None:
         """Read whole rows; those of the last query wait, since it may go on."""
-        # Freeing a large block once makes glibc keep the columns' memory instead of returning it to
-        # the system, and having it cleared, for every chunk.
-        large = bytearray(16 * _CHUNK)
-        del large
+        keep_memory(16 * _CHUNK)
         buffer = bytearray(PAD + _CHUNK + PAD)
         end, left = _fill(stream, buffer, PAD, left)
         if first and buffer.startswith(_BOM, PAD):

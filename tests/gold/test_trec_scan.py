@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from evalnb.errors import GoldError
-from evalnb.gold import trec_scan
+from evalnb.gold import trec_scan, trec_scattered
 from evalnb.gold.trec import parse_run, rank_documents
 from evalnb.gold.trec_scan import Scan, scan_run
 
@@ -54,6 +54,7 @@ def chunk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     """Read in small chunks, in small parts side by side, and as it is."""
     chunk, part = request.param
     monkeypatch.setattr(trec_scan, "_CHUNK", chunk)
+    monkeypatch.setattr(trec_scattered, "_CHUNK", chunk)
     monkeypatch.setattr(trec_scan, "_PART", part)
     monkeypatch.setattr("os.cpu_count", lambda: 4)
 
@@ -71,6 +72,14 @@ PLAIN = {
     "letters": "q1 Q0 gümüş 1 3 t\nq1 Q0 d1 2 2 t\nsöz Q0 d1 1 1 t\n",
     "self": "q1 Q0 d1 1 3 t\nq1 Q0 q1 2 3 t\nq1 Q0 d3 3 3 t\nq9 Q0 q9 1 1 t\n",
     "long ids": "".join(f"q1 Q0 msmarco_v2.1_doc_{n:020} {n} {9 - n} t\n" for n in range(9)),
+    "a query in two places": "q1 Q0 d1 1 3 t\nq2 Q0 d1 1 3 t\nq1 Q0 d3 2 2 t\n",
+    "no two rows together": "".join(
+        f"{query} Q0 d{n} {n} {n % 5} t\n"
+        for n in range(1, 15)
+        for query in ("q2", "a-longer-query", "q9-of-sixteen-ch", "q1", "é")
+    ),
+    "scattered, no last line end": "q2 Q0 d1 1 3 t\nq1 Q0 d1 1 3 t\nq2 Q0 d3 2 2 t",
+    "scattered, tabs": "q2\tQ0\td1\t1\t3\tt\nq1\tQ0\td3\t1\t3\tt\nq2\tQ0\td2\t2\t2\tt\n",
     "ranks all 0": "".join(f"q1 Q0 d{n} 0 {n}.5 t\n" for n in range(9)),
 }
 
@@ -88,7 +97,6 @@ def test_plain_files(name: str, tmp_path: Path) -> None:
 
 UNUSUAL = {
     "a comment": "# six fields of a comment\nq1 Q0 d1 1 3 t\n",
-    "a query in two places": "q1 Q0 d1 1 3 t\nq2 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\n",
     "a duplicate": "q1 Q0 d1 1 3 t\nq1 Q0 d1 2 2 t\n",
     "more after the tag": "q1 Q0 d1 1 3 t more\n",
     "blanks aligned": "q1 Q0 d1   1 3 t\n",
@@ -100,6 +108,10 @@ UNUSUAL = {
     "invisible": "q1 Q0 d\u200b 1 1 t\n",
     "carriage return inside": "q1 Q0 d1 1 3 t\rq1 Q0 d2 2 2 t\n",
     "id too long": f"q1 Q0 {'d' * 513} 1 3 t\n",
+    "a scattered duplicate": "q1 Q0 d1 1 3 t\nq2 Q0 d1 1 3 t\nq1 Q0 d1 2 2 t\n",
+    "scattered, crlf": "q1 Q0 d1 1 3 t\r\nq2 Q0 d1 1 3 t\r\nq1 Q0 d2 2 2 t\r\n",
+    "scattered, byte order mark": "\ufeffq1 Q0 d1 1 3 t\nq2 Q0 d1 1 3 t\nq1 Q0 d2 2 2 t\n",
+    "scattered, a blank line": "q1 Q0 d1 1 3 t\nq2 Q0 d1 1 3 t\n\nq1 Q0 d2 2 2 t\n",
     "empty": "",
 }
 
@@ -160,11 +172,7 @@ def test_random_files(
     if grouped:
         rows = sorted(rows, key=lambda row: str(row[0]))
     path.write_text("".join(f"{q} Q0 {d} {r} {s} t\n" for q, d, r, s in rows))
-    scan = scan_run(path, judged, with_selves=True)
-    if scan is not None:
-        assert scan == _strictly(path, judged)
-    else:
-        assert not grouped
+    _check(path, judged)
 
 
 @pytest.mark.soak
@@ -201,4 +209,12 @@ def test_a_large_file_is_read_in_parts_that_begin_with_a_query(
     judged = {f"q{q}": {"d3": 1, f"d{q % 20}": 1} for q in range(50)}
     _check(path, judged)
     path.write_text("".join([*rows, "q0 Q0 other 1 1 t\n"]))
-    assert scan_run(path, judged) is None
+    _check(path, judged)
+
+
+def test_queries_that_stand_apart_are_named_by_id(tmp_path: Path) -> None:
+    path = tmp_path / "a.run"
+    path.write_text("".join(f"q{q} Q0 d{d} {d} 1 t\n" for d in range(3) for q in (7, 30, 5)))
+    scan = scan_run(path, JUDGED)
+    assert scan is not None
+    assert list(scan.n_ranked) == ["q30", "q5", "q7"]
