@@ -6,13 +6,16 @@ are left out of Bpref, where -1 and -2 have meanings of trec_eval's own.
 
 from __future__ import annotations
 
+import random
 import struct
+import warnings
 
 import pytest
 import pytrec_eval
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from evalnb.evaluation.many_runs import score_runs
 from evalnb.gold.trec import rank_documents
 from evalnb.measures.judgements import Judgements
 from evalnb.measures.names import parse_measure
@@ -91,3 +94,72 @@ def test_64_bits_where_trec_eval_has_32() -> None:
     theirs = pytrec_eval.RelevanceEvaluator({"q": grades}, {"P.1", "map"}).evaluate({"q": run})["q"]
     assert ours == [0.0, 0.5]
     assert (theirs["P_1"], theirs["map"]) == (1.0, 1.0)
+
+
+N_QUERIES = 5_000
+LIMIT = 1e-9
+THEIRS = {
+    "pytrec_eval": {
+        "map": "AP", "recip_rank": "RR", "Rprec": "Rprec", "ndcg": "nDCG", "P_5": "P@5",
+        "recall_5": "R@5", "ndcg_cut_5": "nDCG@5", "map_cut_5": "AP@5", "success_5": "Success@5",
+    },
+    "ir_measures": {
+        name: name for name in
+        ("AP", "RR", "Rprec", "nDCG", "P@5", "R@5", "nDCG@5", "AP@5", "Success@5")
+    } | {"RR(rel=2)": "RR(rel=2)", "P(rel=2)@5": "P(rel=2)@5", "AP(rel=2)": "AP(rel=2)",
+         "nDCG(gains={1:1,2:3,3:7,4:15})@5": "nDCG(dcg='exp-log2')@5"},
+}  # fmt: skip
+
+
+def _random_queries(seed: int) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
+    """Draw queries with tied scores, and with negative and missing grades."""
+    chance, ids = random.Random(seed), [f"d{n}" for n in range(40)]
+    qrels: dict[str, dict[str, int]] = {}
+    run: dict[str, dict[str, float]] = {}
+    for query in (f"q{n}" for n in range(N_QUERIES)):
+        judged = chance.sample(ids, chance.randint(1, 20))
+        qrels[query] = {key: chance.choice((-2, -1, 0, 0, 1, 1, 2, 3, 4)) for key in judged}
+        qrels[query][judged[0]] = chance.choice((0, 1))  # pytrec_eval needs a grade of 0 or more
+        found = chance.sample(ids, chance.randint(1, 30))
+        spread = chance.choice((2, 5, 1000))  # scores that 32 bits hold
+        run[query] = {key: chance.randrange(spread) / 4 for key in found}
+    return qrels, run
+
+
+@pytest.mark.parametrize("tool", THEIRS)
+def test_thousands_of_queries(tool: str, record_property: pytest.RecordProperty) -> None:
+    qrels, run = _random_queries(5)
+    names = THEIRS[tool]
+    expected = _pytrec_eval(qrels, run) if tool == "pytrec_eval" else _ir_measures(qrels, run)
+    table = score_runs(qrels, {"run": run}, names.values()).values[0]
+    worst = 0.0
+    for theirs, column in zip(names, table.T, strict=True):
+        for query, value in zip(qrels, column.tolist(), strict=True):
+            own = 0.0 if value != value else value  # what is undefined is 0 there
+            worst = max(worst, abs(own - expected[query][theirs]))
+    print(f"{N_QUERIES} queries, {len(names)} measures, {tool}: worst difference {worst:.1e}")
+    record_property("worst difference", worst)
+    assert worst <= LIMIT
+
+
+Expected = dict[str, dict[str, float]]
+
+
+def _pytrec_eval(qrels: dict[str, dict[str, int]], run: Expected) -> Expected:
+    families = {
+        "map", "recip_rank", "Rprec", "ndcg", "P.5", "recall.5", "ndcg_cut.5", "map_cut.5",
+        "success.5",
+    }  # fmt: skip
+    return pytrec_eval.RelevanceEvaluator(qrels, families).evaluate(run)  # type: ignore[no-any-return]
+
+
+def _ir_measures(qrels: dict[str, dict[str, int]], run: Expected) -> Expected:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its dependencies warn while they are imported
+        ir_measures = pytest.importorskip("ir_measures", reason="pip install ir_measures")
+        measures = {name: ir_measures.parse_measure(name) for name in THEIRS["ir_measures"]}
+        found: Expected = {query: {} for query in qrels}
+        spelt = {measure: name for name, measure in measures.items()}
+        for metric in ir_measures.iter_calc(list(measures.values()), qrels, run):
+            found[metric.query_id][spelt[metric.measure]] = metric.value
+    return found
