@@ -93,16 +93,15 @@ def case_html(
     Parameters
     ----------
     charts
-        HTML that stands over the notes of a variant, by its name, in place of those that tell the
-        way of relevant ids.
+        Pictures of the ways of relevant ids, by variant, in place of the notes that tell them.
     picture
         Writes HTML that stands under a hit.
     """
     case = view.case
-    sides = (
-        _variant_html(variant, baseline, (charts or {}).get(variant.name, ""), picture)
-        for variant in view.variants
-    )
+    drawn = charts or {}
+    sides = (_variant_html(v, baseline, picture, ways=v.name not in drawn) for v in view.variants)
+    ways = (f"<div><h3>{text_html(name)}</h3>{chart}</div>" for name, chart in drawn.items())
+    lead = f'<div class="charts">{"".join(ways)}</div>' if drawn else ""
     states = " ".join(dict.fromkeys(case_states(view)))
     query = text_html(one_line(case.request.query, 300))
     return (
@@ -110,7 +109,7 @@ def case_html(
         f"{' open' * opened}><summary>"
         f'<span class="id">{text_html(case.case_id)}</span> <span class="query">{query}</span>'
         f'<span class="ranks">{_ranks_html(view)}</span></summary>\n'
-        f"{_facts_html(view)}{_scores_html(view, compared)}"
+        f"{_facts_html(view)}{_scores_html(view, compared)}{lead}"
         f'<div class="sides">{"".join(sides)}</div>'
         "</details>"
     )
@@ -191,7 +190,7 @@ def _scores_html(view: CaseView, compared: Sequence[str]) -> str:
         numbers = "".join(f'<td class="n">{text_html(cell)}</td>' for cell in cells)
         body += f"<tr><td>{text_html(variant.name)}</td>{numbers}</tr>"
     return (
-        '<div class="scroll" tabindex="0" role="region" aria-label="scores"><table><thead><tr>'
+        '<div class="scroll" tabindex="0" role="group" aria-label="scores"><table><thead><tr>'
         f'<th scope="col">variant</th><th class="n" scope="col">first relevant</th>{head}</tr>'
         f"</thead><tbody>{body}</tbody></table></div>{note}"
     )
@@ -206,7 +205,11 @@ def _score_label(score: ScoreRow) -> str:
 
 
 def _variant_html(
-    variant: VariantView, baseline: str, chart: str, picture: Callable[[HitView], str] | None
+    variant: VariantView,
+    baseline: str,
+    picture: Callable[[HitView], str] | None,
+    *,
+    ways: bool,
 ) -> str:
     mark = " (baseline)" if variant.name == baseline else ""
     parts = [f"<section><h3>{text_html(variant.name)}{mark}</h3>"]
@@ -217,8 +220,7 @@ def _variant_html(
     if variant.hits:
         hits = (_hit_html(hit, picture(hit) if picture else "") for hit in variant.hits)
         parts.append(f'<ul class="hits">{"".join(hits)}</ul>')
-    parts.append(chart)
-    parts += [f'<p class="quiet">{note}</p>' for note in _notes(variant, ways=not chart)]
+    parts += [f'<p class="quiet">{note}</p>' for note in _notes(variant, ways=ways)]
     return "".join(parts) + "</section>\n"
 
 

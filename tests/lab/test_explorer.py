@@ -57,7 +57,7 @@ def test_it_is_walked_through_by_hand_and_keyboard(lab: Any) -> None:
     opened.wait_for_state("Case 2 of 4: c1")
     page.keyboard.press("Tab")  # to the variants
     page.keyboard.press("Tab")
-    assert page.evaluate("document.activeElement.textContent") == "Previous"
+    assert page.evaluate("document.activeElement.textContent") == "Previous (p)"
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     opened.wait_for_state("Case 3 of 4: c2")

@@ -131,8 +131,8 @@ class CaseExplorer:
             rows=min(ROWS, max(2, len(names))),
             tooltip="Variants to show; choose several with Ctrl or Shift",
         )
-        self.previous = widgets.Button(description="Previous", tooltip="The case before (key p)")
-        self.next = widgets.Button(description="Next", tooltip="The case after (key n)")
+        self.previous = widgets.Button(description="Previous (p)", tooltip="The case before")
+        self.next = widgets.Button(description="Next (n)", tooltip="The case after")
         self._filters = [
             *(self.text, self.variant, self.state, self.moved),
             *(self.lost, self.intent, self.tag, self.order),
@@ -257,7 +257,8 @@ class CaseExplorer:
         alone = "" if self._reading.baseline else ", nothing to compare it with"
         among = "" if found == len(report.cases) else f" that fit ({total} in all)"
         place = f"Case {at + 1:,} of {found:,}{among}"
-        return f"{place}: {_entry(row)}; {beside}{charted}{alone}."
+        lost = f"; lost: {row.lost}" if row.lost else ""
+        return f"{place}: {_entry(row)}{lost}; {beside}{charted}{alone}."
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         said = self._said()
