@@ -131,6 +131,9 @@ def test_hostile_text_is_shown_as_typed_and_runs_nothing(lab: Any, tmp_path: Pat
     select(page, "gpj.exe")
     press(page, "s", "Kept: “gpj.exe”.")
     assert page.page.locator(".evalnb-passage mark").inner_text() == "gpj.exe"
+    for key in ("d", "d", "x", "Escape", "d", "d"):  # what deletes and cuts cells in JupyterLab
+        page.page.keyboard.press(key)
+    assert page.page.locator(".jp-CodeCell").count() == 3
     assert page.page.title() != "ran"
     (mark,) = open_draft(tmp_path / "fees").state.marks.popitem()[1]
     assert mark.span.start == 1000 + HOSTILE.index("gpj.exe")

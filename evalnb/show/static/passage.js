@@ -97,13 +97,19 @@ function render({ model, el }) {
       + "Restart the kernel and run the cells again; all before it is on disk.";
   }
 
-  // Keys work wherever the focus is in the tool, and JupyterLab leaves them alone there.
+  // Keys work wherever the focus is in the tool, and JupyterLab leaves them alone there. It looks at
+  // what has the focus before it looks at what that stands in.
+  function suppress(event) {
+    event.target.setAttribute("data-lm-suppress-shortcuts", "true");
+  }
+
   let looks = 0;
   function attach() {
     tool = el.closest(".evalnb-tool");
     if (!tool && looks++ < 600) return void requestAnimationFrame(attach);
     tool = tool ?? el;
     tool.setAttribute("data-lm-suppress-shortcuts", "true");
+    tool.addEventListener("focusin", suppress);
     tool.addEventListener("keydown", press);
   }
 
@@ -116,6 +122,7 @@ function render({ model, el }) {
     clearTimeout(settle);
     model.off("change:view", draw);
     document.removeEventListener("selectionchange", follow);
+    tool?.removeEventListener("focusin", suppress);
     tool?.removeEventListener("keydown", press);
   };
 }
