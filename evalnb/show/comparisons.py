@@ -115,7 +115,7 @@ def differences_of(comparison: ComparisonRecord) -> Display:
     """Show every difference with its interval, tests, verdict and notes."""
     measured, notes = _noted(comparison)
     html = measure_charts(measured, plot_differences, "diff")
-    html += table_html(comparison_table(measured))
+    html += table_html(replace(comparison_table(measured), caption="Differences to the baseline"))
     html += quiet_html(DIFFERENCES_LEGEND) if measured["mde"].notna().any() else ""
     items = "".join(f"<li>{text_html(note)}</li>" for note in notes)
     return Display(

@@ -79,7 +79,7 @@ def table_html(table: Table) -> str:
     label = text_html(table.caption or "table")
     caption = f"<caption>{label}</caption>" if table.caption else ""
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{label}"><table>{caption}'
+        f'<div class="scroll" tabindex="0" role="group" aria-label="{label}"><table>{caption}'
         f"<thead><tr>{''.join(map(_header_html, columns))}</tr></thead>\n"
         f"<tbody>{body}</tbody></table></div>"
     )

@@ -177,9 +177,9 @@ def means(reading: Reading) -> Display:
         compared, lambda part: plot_means(part, baseline=reading.baseline), "mean"
     )
     if len(compared):
-        html += table_html(means_table(compared, baseline=reading.baseline))
+        html += table_html(_captioned(compared, reading, "Means"))
     if len(others):
-        table = table_html(means_table(others, baseline=reading.baseline))
+        table = table_html(_captioned(others, reading, "Means also reported"))
         html += f"<details><summary>Also reported</summary>{table}</details>"
     if len(measured):
         html += quiet_html(MEANS_LEGEND)
@@ -193,6 +193,10 @@ def means(reading: Reading) -> Display:
         text="\n".join(filter(None, [table, *silent])) or "Nothing was measured.",
         html=html or "<p>Nothing was measured.</p>",
     )
+
+
+def _captioned(means: pd.DataFrame, reading: Reading, caption: str) -> Table:
+    return replace(means_table(means, baseline=reading.baseline), caption=caption)
 
 
 def differences(reading: Reading) -> Display:

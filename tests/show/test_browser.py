@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -139,6 +141,48 @@ def test_a_phone_scrolls_down_only(browser: Any, address: str, scheme: str) -> N
 def brightness(colour: str) -> float:
     parts = [float(part) for part in colour[colour.index("(") + 1 : -1].split(",")]
     return sum(parts[:3]) / 3
+
+
+def test_a_table_is_sorted_by_its_headers_and_by_keyboard(tab: Tab) -> None:
+    table = tab.page.locator("#means table").first
+    names = table.locator("tbody tr td:nth-child(2)")
+    head = table.locator("th").nth(1)
+    before = names.all_inner_texts()
+    head.get_by_role("button").focus()
+    tab.page.keyboard.press("Enter")
+    assert names.all_inner_texts() == sorted(before, key=str.lower)
+    assert head.get_attribute("aria-sort") == "ascending"
+    tab.page.keyboard.press("Space")
+    assert names.all_inner_texts() == sorted(before, key=str.lower, reverse=True)
+    means = table.locator("th").filter(has_text="mean").first
+    means.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") is None
+    values = [float(text) for text in table.locator("tbody tr td:nth-child(3)").all_inner_texts()]
+    assert values == sorted(values)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_no_fault(
+    browser: Any, address: str, axe: str, width: int, scheme: str
+) -> None:
+    tab = Tab(browser, address, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    tab.page.get_by_role("button", name="Open or close all").click()
+    tab.page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    tab.page.evaluate(axe)
+    found = tab.page.evaluate(
+        "axe.run().then((r) => r.violations.map((v) => [v.impact, v.id, v.nodes[0].html]))"
+    )
+    assert found == []
+    tab.page.close()
+
+
+@pytest.fixture(scope="module")
+def axe() -> str:
+    found = importlib.util.find_spec("axe_playwright_python")
+    assert found is not None, "pip install -e '.[dev]' brings it"
+    assert found.submodule_search_locations is not None
+    return (Path(found.submodule_search_locations[0]) / "axe.min.js").read_text()
 
 
 def test_without_script_it_still_reads(browser: Any, address: str) -> None:

@@ -55,6 +55,36 @@
     });
     show();
   }
+  // A table is sorted by its headers; numbers by value, whatever sign or unit stands beside them.
+  const value = (row, at) => row.cells[at] ? row.cells[at].textContent.trim() : "";
+  const number = (text) => {
+    const found = text.replace(/,/g, "").match(/[+-]?\d+(\.\d+)?(e[+-]?\d+)?/i);
+    return found ? parseFloat(found[0]) : -Infinity;
+  };
+  const sort = (table, head, at) => {
+    const down = head.getAttribute("aria-sort") === "ascending";
+    for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", down ? "descending" : "ascending");
+    const numeric = head.classList.contains("n");
+    const rows = [...table.tBodies[0].rows];
+    rows.sort((a, b) => {
+      const [x, y] = [value(a, at), value(b, at)];
+      const order = numeric ? number(x) - number(y) || 0 : x.localeCompare(y, "en", { numeric: true });
+      return down ? -order : order;
+    });
+    table.tBodies[0].append(...rows);
+  };
+  for (const table of document.querySelectorAll(".scroll > table")) {
+    if (table.closest("details.case") || table.tBodies[0].rows.length < 2) continue;
+    [...table.tHead.rows[0].cells].forEach((head, at) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...head.childNodes);
+      button.addEventListener("click", () => sort(table, head, at));
+      head.append(button);
+    });
+  }
+
   addEventListener("hashchange", follow);
   follow();
 })();
