@@ -15,6 +15,7 @@ from evalnb.comparison.case_scores import ABSENT, OK, UNAVAILABLE, CaseScores, a
 from evalnb.comparison.intervals import mean_interval
 from evalnb.comparison.notes import record_notes
 from evalnb.comparison.pairs import Pairs, pair_cases
+from evalnb.comparison.power import Resolution
 from evalnb.comparison.rows import COMPARISON_COLUMNS, Adjustment, Hypothesis, comparison_rows
 from evalnb.comparison.traits import OPERATIONAL, measure_traits
 from evalnb.errors import BadInputError, NotFoundError
@@ -76,6 +77,8 @@ class ComparisonRecord:
         As compared.
     notes
         What holds for every row.
+    resolutions
+        By row, what simulates mde and n_needed; null without pairs.
     """
 
     frame: pd.DataFrame
@@ -85,6 +88,18 @@ class ComparisonRecord:
     alpha: float
     seed: int
     notes: tuple[str, ...] = ()
+    resolutions: tuple[Resolution | None, ...] = ()
+
+    def resolved(self) -> ComparisonRecord:
+        """Return the record with mde, and n_needed where the question is open."""
+        rows = [
+            {
+                "mde": found and found.smallest_difference(),
+                "n_needed": found.families_needed() if found and p > self.alpha else None,
+            }
+            for found, p in zip(self.resolutions, self.frame["p_adjusted"], strict=True)
+        ]
+        return replace(self, frame=self.frame.assign(**_frame(("mde", "n_needed"), rows)))
 
 
 def compare_frames(
@@ -119,7 +134,8 @@ def compare_frames(
     adjustment
         Step-down maxT, Holm or Benjamini-Hochberg.
     resolution
-        Also simulate mde and n_needed, which takes most of the time.
+        Also simulate mde and n_needed, which takes most of the time and can be had later from
+        :meth:`ComparisonRecord.resolved`.
     max_hypotheses
         Bound of measures x candidates.
 
@@ -142,24 +158,20 @@ def compare_frames(
         argument="max_hypotheses=N or --max-hypotheses, or compare fewer measures or variants",
     )
     hypotheses = _hypotheses(cases, at, chosen)
-    rows = comparison_rows(
-        hypotheses,
-        cases,
-        alpha=alpha,
-        margin=margin,
-        seed=seed,
-        adjustment=adjustment,
-        resolution=resolution,
+    found = comparison_rows(
+        hypotheses, cases, alpha=alpha, margin=margin, seed=seed, adjustment=adjustment
     )
-    return ComparisonRecord(
-        frame=_frame(COMPARISON_COLUMNS, rows),
+    record = ComparisonRecord(
+        frame=_frame(COMPARISON_COLUMNS, [row for row, _ in found]),
         changed=_changed_frame(hypotheses, cases),
         coverage=_frame(COVERAGE_COLUMNS, [_coverage(each.pairs, cases) for each in hypotheses]),
         baseline=baseline,
         alpha=alpha,
         seed=seed,
         notes=record_notes(cases, seed=seed),
+        resolutions=tuple(resolution for _, resolution in found),
     )
+    return record.resolved() if resolution else record
 
 
 def mean_intervals(scores: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:

@@ -87,15 +87,23 @@ def comparison_rows(
     margin: float | None,
     seed: int,
     adjustment: Adjustment,
-    resolution: bool,
-) -> list[dict[str, Any]]:
-    """Test the hypotheses together and return their rows, in the columns of the frame."""
+) -> list[tuple[dict[str, Any], Resolution | None]]:
+    """Test the hypotheses together.
+
+    Returns
+    -------
+    list of tuple
+        Each hypothesis's row in the columns of the frame, and what would simulate its mde and
+        n_needed; null without pairs.
+    """
     paired = [hypothesis for hypothesis in hypotheses if hypothesis.pairs.n]
     tests = iter(_test(paired, scores, alpha=alpha, seed=seed, adjustment=adjustment))
     outcomes = [next(tests) if hypothesis.pairs.n else None for hypothesis in hypotheses]
     return [
-        _row(hypothesis, tested, scores, alpha=alpha, margin=margin)
-        | (_resolved(hypothesis.pairs, tested, alpha=alpha, seed=seed) if resolution else {})
+        (
+            _row(hypothesis, tested, scores, alpha=alpha, margin=margin),
+            _resolution(hypothesis.pairs, tested, seed=seed) if tested else None,
+        )
         for hypothesis, tested in zip(hypotheses, outcomes, strict=True)
     ]
 
@@ -251,12 +259,5 @@ def _tested_columns(
     }
 
 
-def _resolved(pairs: Pairs, tested: Tested | None, *, alpha: float, seed: int) -> dict[str, Any]:
-    """Simulate what the set can resolve, and what an open question would need."""
-    if tested is None:
-        return {}
-    found = Resolution(pairs.own_sums, pairs.own_sizes, level=tested.level, seed=seed)
-    return {
-        "mde": found.smallest_difference(),
-        "n_needed": found.families_needed() if tested.p_adjusted > alpha else None,
-    }
+def _resolution(pairs: Pairs, tested: Tested, *, seed: int) -> Resolution:
+    return Resolution(pairs.own_sums, pairs.own_sizes, level=tested.level, seed=seed)

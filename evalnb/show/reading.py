@@ -43,20 +43,17 @@ class Reading:
     @cached_property
     def comparison(self) -> ComparisonRecord | None:
         """Every variant against the baseline; None where there is nothing to compare."""
-        return self._compared(resolution=True)
+        return self.changed and self.changed.resolved()
 
     @cached_property
     def changed(self) -> ComparisonRecord | None:
         """The comparison without what the set can resolve: enough to list the changed cases."""
-        return self._compared(resolution=False)
-
-    def _compared(self, *, resolution: bool) -> ComparisonRecord | None:
         if len(self.report.variants) < 2 or not self.report.results or not self.measures:
             return None
         from evalnb.comparison.paired import compare_frames
 
         return compare_frames(
-            self.scores, baseline=self.baseline, measures=self.measures, resolution=resolution
+            self.scores, baseline=self.baseline, measures=self.measures, resolution=False
         )
 
     @cached_property

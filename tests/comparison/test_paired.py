@@ -422,6 +422,16 @@ def test_an_undecided_row_says_what_would_decide_it() -> None:
     assert row.leaning == ("better" if row["diff"] > 0 else "worse")
 
 
+def test_what_a_set_resolves_can_be_simulated_later() -> None:
+    rng = np.random.default_rng(2)
+    base = rng.random(30)
+    frame = scores({"a": base.tolist(), "b": (base + rng.normal(0.02, 0.2, 30)).tolist()})
+    later = compare_frames(frame, baseline="a", resolution=False)
+    assert later.frame[["mde", "n_needed"]].isna().all(axis=None)
+    at_once = compare_frames(frame, baseline="a").frame
+    pd.testing.assert_frame_equal(later.resolved().frame, at_once)
+
+
 # --- what is compared, and what is refused ---
 
 
