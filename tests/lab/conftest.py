@@ -16,6 +16,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -175,10 +176,9 @@ class Lab:
         return opened
 
 
-@pytest.fixture(scope="session")
-def lab_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
-    """Start ``evalnb lab`` on a fresh folder, with a home of its own."""
-    home, folder = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("notebooks")
+@contextmanager
+def started_lab(home: Path, folder: Path) -> Iterator[str]:
+    """Run ``evalnb lab`` on a folder, with a home of its own, and give its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -207,7 +207,7 @@ def lab_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path,
     address = f"http://127.0.0.1:{port}"
     try:
         _wait_for(f"{address}/api/status?token={TOKEN}", process, home / "lab.log")
-        yield folder, address
+        yield address
     finally:
         os.killpg(process.pid, signal.SIGTERM)
         try:
@@ -230,13 +230,28 @@ def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
     pytest.fail(f"JupyterLab did not start in {START_S} s\n{log.read_text()}")
 
 
-@pytest.fixture(scope="module")
-def lab_browser(chromium_path: str) -> Iterator[Any]:
+@contextmanager
+def started_browser(executable: str) -> Iterator[Any]:
+    """Run a browser."""
     playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=chromium_path, args=FLAGS)
+        opened = driver.chromium.launch(executable_path=executable, args=FLAGS)
         yield opened
         opened.close()
+
+
+@pytest.fixture(scope="session")
+def lab_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
+    """Start JupyterLab on a fresh folder for all tests."""
+    home, folder = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("notebooks")
+    with started_lab(home, folder) as address:
+        yield folder, address
+
+
+@pytest.fixture(scope="module")
+def lab_browser(chromium_path: str) -> Iterator[Any]:
+    with started_browser(chromium_path) as opened:
+        yield opened
 
 
 @pytest.fixture

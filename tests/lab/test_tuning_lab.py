@@ -121,8 +121,6 @@ def test_hostile_names_are_text_and_nothing_is_cut_off(lab: Any, width: int) -> 
             .map((e) => e.className)"""
     )
     assert beyond == []
-    page.page.locator(".evalnb-tool").screenshot(path=f"/tmp/tun/hostile{width}.png")
-    page.page.screenshot(path=f"/tmp/tun/page{width}.png")
 
 
 @pytest.mark.notebook

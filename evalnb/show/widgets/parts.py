@@ -154,6 +154,21 @@ class Together:
             self._closed, self._pending = True, False
 
 
+def action_button(
+    words: str, tooltip: str, act: Callable[[], object], *, state: StateLine, update: Together
+) -> widgets.Button:
+    """Make a button that acts on what is shown; what goes wrong is said in the state line."""
+    button = widgets.Button(description=words, tooltip=tooltip, layout={"width": "auto"})
+
+    def pressed(_: object) -> None:
+        with update.lock, state.catching():
+            update.flush()
+            act()
+
+    button.on_click(pressed)
+    return button
+
+
 def tool_bundle(box: widgets.Widget, *, html: str, text: str, **kwargs: Any) -> dict[str, Any]:
     """Return a tool's MIME bundle: the live box, and what stands in its place elsewhere.
 

@@ -5,20 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evalnb.comparison.replay import Replay
+from evalnb.comparison.tuning import grid, sample
 from evalnb.errors import BadInputError
 from evalnb.evaluation.frames import scores_frame
 from evalnb.evaluation.report import EvaluationReport, VariantRecord
+from evalnb.evaluation.request import Variant
+from evalnb.evaluation.runner import Progress, run_evaluation
+from evalnb.gold.cases import dataset_from_cases
 from evalnb.measures.names import parse_measures
 from evalnb.search.result import Kind
+from evalnb.search.system import SearchSystem
 from evalnb.show.tables import measure_label
 from evalnb.show.text import one_line
 
 if TYPE_CHECKING:
     import pandas as pd
 
+GRID = 200  # settings tried at the press of a button
+WEIGHTS = ((0.0, 0.5, 1.0, 2.0), (0.0, 1.0, 2.0), (0.0, 1.0))
 RECORDED, THESE = "as recorded", "these settings"
 
 
@@ -56,6 +63,36 @@ class Source:
             recorded = scores_of(self.report, self.variant.name, replay, RECORDED)
             self._laid_out[label] = replay, recorded
         return self._laid_out[label]
+
+    def search(
+        self, system: SearchSystem, variant: Variant, *, progress: Progress
+    ) -> EvaluationReport:
+        """Search every case of the report under one other variant.
+
+        Raises
+        ------
+        EvalnbError
+            What an evaluation refuses.
+        """
+        unpinned = dict.fromkeys(("baseline", "dataset_id", "version_sha"))
+        wanted = {"variants": (variant,), "repetitions": 1, **unpinned}
+        return run_evaluation(
+            dataset_from_cases(self.report.cases, dataset_id=self.report.dataset.id),
+            {variant.system: system},
+            self.report.request.model_copy(update=wanted),
+            scope=self.report.scope,
+            progress=progress,
+        )
+
+
+def quick_grid(channels: Sequence[str], **ways: Any) -> list[dict[str, Any]]:
+    """Return as fine a grid of settings as is tried in seconds."""
+    for weights in WEIGHTS:
+        if len(weights) ** len(channels) <= 4 * GRID:
+            found = grid(channels, weights=weights, **ways)
+            if len(found) <= GRID:
+                return found
+    return sample(channels, n=GRID)
 
 
 def sources_of(report: EvaluationReport) -> list[Source]:

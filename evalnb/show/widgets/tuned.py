@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalnb.comparison.paired import ComparisonRecord
@@ -24,9 +24,14 @@ LISTED = 20  # changed cases in the list; the frame has all
 NAMED = 6  # cases named for each reason
 
 
-def state_words(comparison: ComparisonRecord, measure: str, n_live: int) -> str:
-    """Say what these settings do to the mean."""
+def compared_row(comparison: ComparisonRecord) -> Any:
+    """Return the one row of a comparison, with the counts of what was left out."""
     (row,) = row_list(covered(comparison))
+    return row
+
+
+def state_words(row: Any, measure: str, n_live: int) -> str:
+    """Say what these settings do to the mean."""
     live = f" {plural(n_live, 'case')} need a live search." if n_live else ""
     if row.n_unavailable > n_live:
         failed = plural(row.n_unavailable - n_live, "case")
@@ -49,15 +54,16 @@ def _with_interval(words: str, low: object, high: object) -> str:
     return words if present(low) is None else f"{words} {format_interval(low, high)}"
 
 
-def picture_html(comparison: ComparisonRecord, means: pd.DataFrame, measure: str) -> str:
+def picture_html(row: Any, means: pd.DataFrame, changes: Sequence[float], measure: str) -> str:
     """Draw both means, their difference and the changed cases.
 
     Parameters
     ----------
+    row
+        Of the comparison.
     means
         The interval of each mean, over the cases that were compared.
     """
-    (row,) = row_list(covered(comparison))
     if not row.n:
         return ""
     ends = {each.variant: each for each in row_list(means)}
@@ -75,7 +81,7 @@ def picture_html(comparison: ComparisonRecord, means: pd.DataFrame, measure: str
         VERDICT_COLOURS.get(verdict, PALE),
         SHAPES.get(verdict, "circle"),
     )
-    return comparison_picture(measure, marks, difference, list(comparison.changed["diff"]))
+    return comparison_picture(measure, marks, difference, changes)
 
 
 def _mean_mark(name: str, mean: float, ends: Mapping[str, Any], colour: str, shape: str) -> Mark:
@@ -99,14 +105,14 @@ def needs_live_html(needs_live: Mapping[str, str]) -> str:
     return f"<p>A live search is needed by:</p><ul>{''.join(items)}</ul>"
 
 
-def changed_html(comparison: ComparisonRecord, queries: Mapping[str, str]) -> str:
+def changed_html(changed: pd.DataFrame, queries: Mapping[str, str]) -> str:
     """List the cases that changed, the worst first; of many, the worst and the best."""
-    rows = row_list(comparison.changed)
-    if not rows:
+    if changed.empty:
         return quiet_html("No case changed.")
     half = LISTED // 2
-    shown = rows if len(rows) <= LISTED else rows[:half] + rows[-half:]
-    cut = "" if shown is rows else f", the {half} worst and the {half} best of them"
+    few = len(changed) <= LISTED
+    shown = row_list(changed) if few else row_list(changed[:half]) + row_list(changed[-half:])
+    cut = "" if few else f", the {half} worst and the {half} best of them"
     columns = (
         Column("question", right=False),
         *map(Column, ("recorded", "these", "change")),
@@ -121,7 +127,7 @@ def changed_html(comparison: ComparisonRecord, queries: Mapping[str, str]) -> st
         )
         for row in shown
     )
-    return table_html(Table(columns, cells, f"{plural(len(rows), 'case')} changed{cut}"))
+    return table_html(Table(columns, cells, f"{plural(len(changed), 'case')} changed{cut}"))
 
 
 def _change_cell(change: float) -> Cell:

@@ -13,15 +13,13 @@ import ipywidgets as widgets
 
 from evalnb.comparison.paired import ComparisonRecord, compare_frames, mean_intervals
 from evalnb.comparison.replay import Replay
-from evalnb.comparison.tuning import Tuned, grid, sample, tune
+from evalnb.comparison.tuning import Tuned, tune
 from evalnb.errors import BadInputError, CapabilityError
 from evalnb.evaluation.looks import looks_path, mark_look
 from evalnb.evaluation.report import AnyReport, EvaluationReport, record_of
 from evalnb.evaluation.request import Variant
-from evalnb.evaluation.runner import run_evaluation
 from evalnb.evaluation.variants import keep_variant
 from evalnb.files import checked_path
-from evalnb.gold.cases import dataset_from_cases
 from evalnb.search.request import Overrides
 from evalnb.search.system import SearchSystem
 from evalnb.show.markup import display_css
@@ -29,6 +27,7 @@ from evalnb.show.text import plural
 from evalnb.show.widgets.parts import (
     StateLine,
     Together,
+    action_button,
     html_part,
     put_html,
     side_by_side,
@@ -36,18 +35,27 @@ from evalnb.show.widgets.parts import (
     tool_bundle,
 )
 from evalnb.show.widgets.settings import SettingsPanel
-from evalnb.show.widgets.sources import RECORDED, THESE, Source, position_of, scores_of, sources_of
-from evalnb.show.widgets.tuned import changed_html, needs_live_html, picture_html, state_words
+from evalnb.show.widgets.sources import (
+    RECORDED,
+    THESE,
+    Source,
+    position_of,
+    quick_grid,
+    scores_of,
+    sources_of,
+)
+from evalnb.show.widgets.tuned import (
+    changed_html,
+    compared_row,
+    needs_live_html,
+    picture_html,
+    state_words,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
-GRID = 200  # settings tried at the press of a button
-WEIGHTS = ((0.0, 0.5, 1.0, 2.0), (0.0, 1.0, 2.0), (0.0, 1.0))
-LOCKED = (
-    "The test split is locked, so that it can still judge what is chosen here. To open it, press "
-    "Open the test split: that it was looked at is noted for good"
-)
+LOCKED = "the test split is locked, so that it can still judge what is chosen elsewhere"
 HONEST = (
     "Settings chosen by looking at these cases seem better than they are; Try a grid says by how "
     "much."
@@ -65,7 +73,7 @@ class Tuning:
     variant, measure
         Where to begin; the first of the first report unless given.
     system
-        The search system of the reports, for the button that searches live.
+        The search system of the reports, to search live.
     keep
         The variants file that "Keep this" extends.
     test
@@ -142,6 +150,7 @@ class Tuning:
 
     def keep(self, name: str | None = None) -> str:
         """Add these settings to the variants file; returns the name that they got there."""
+        self._look()
         name = name or self.name.value.strip() or f"{self._source.variant.name} tuned"
         tested = self._source.report.dataset.split == "test"
         variant = self._variant(name, label=f"{name}, seen on the test split" if tested else None)
@@ -163,14 +172,10 @@ class Tuning:
             raise BadInputError(
                 "there is no system to search", remedy="Tuning(report, system=workspace)"
             )
-        report, record = self._source.report, self._source.variant
-        wanted = {"variants": (self._variant(THESE),), "repetitions": 1}
-        unpinned = dict.fromkeys(("baseline", "dataset_id", "version_sha"))
-        self.live = run_evaluation(
-            dataset_from_cases(report.cases, dataset_id=report.dataset.id),
-            {record.system: self.system},
-            report.request.model_copy(update=wanted | unpinned),
-            scope=report.scope,
+        self._look()
+        self.live = self._source.search(
+            self.system,
+            self._variant(THESE),
             progress=lambda done, n: self.state.say(f"Searching: {done:,} of {n:,}."),
         )
         self.needs_live = {}
@@ -184,9 +189,9 @@ class Tuning:
         self.state.say("Trying a grid of settings.")
         channels, measure = self._replay.channels, self.measure.value
         try:
-            self.tuned = tune(self._replay, _grid(channels))
+            self.tuned = tune(self._replay, quick_grid(channels))
         except CapabilityError:  # ids without scores are fused by rank
-            self.tuned = tune(self._replay, _grid(channels, normalisations=()))
+            self.tuned = tune(self._replay, quick_grid(channels, normalisations=()))
         with self._update.once():
             self.settings.put(self.tuned.best)
         self._update.flush()
@@ -245,40 +250,31 @@ class Tuning:
         self.name = widgets.Text(
             description="name", tooltip="what the kept variant is called", placeholder="tuned"
         )
-        self.buttons = {
-            "reset": self._button("As recorded", "set all to what was run", self._reset),
-            "grid": self._button("Try a grid", "try many settings", self.try_grid),
-            "live": self._button("Search live", "", self.search_live),
-            "keep": self._button("Keep this", f"add the settings to {self.path}", self.keep),
+        live = "needs the system: Tuning(report, system=...)"
+        if self.system is not None:
+            live = "run every search with these settings"
+        actions: dict[str, tuple[str, str, Callable[[], object]]] = {
+            "reset": ("As recorded", "set all to what was run", self._reset),
+            "grid": ("Try a grid", "try many settings, and take the best", self.try_grid),
+            "live": ("Search live", live, self.search_live),
+            "keep": ("Keep this", f"add the settings to {self.path}", self.keep),
         }
-        live = self.buttons["live"]
-        live.button_style, live.disabled = "warning", self.system is None
-        live.tooltip = (
-            "run every search with these settings"
-            if self.system is not None
-            else "needs the system: Tuning(report, system=...)"
-        )
+        self.buttons = {
+            key: action_button(*action, state=self.state, update=self._update)
+            for key, action in actions.items()
+        }
+        self.buttons["live"].button_style = "warning"
+        self.buttons["live"].disabled = self.system is None
         self._panel = widgets.VBox()
-        actions = widgets.HBox([self.buttons[each] for each in ("reset", "grid", "live")])
-        kept = widgets.HBox([self.name, self.buttons["keep"]])
-        left = [self.data, self.measure, self.open_test, self._panel, actions, kept]
+        acting = widgets.HBox([self.buttons[each] for each in ("reset", "grid", "live")])
+        keeping = widgets.HBox([self.name, self.buttons["keep"]])
+        left = [self.data, self.measure, self.open_test, self._panel, acting, keeping]
         right = [self.state.part, self._picture, self._needs, self._changed]
         quiet = html_part(f'<p class="quiet">{HONEST}</p>')
         self.box = tool_box(side_by_side(left, right), quiet)
         self.data.observe(lambda _: self._choose_source(), "value")
         self.measure.observe(self._update, "value")
         self.open_test.observe(self._update, "value")
-
-    def _button(self, words: str, tooltip: str, act: Callable[[], Any]) -> widgets.Button:
-        button = widgets.Button(description=words, tooltip=tooltip, layout={"width": "auto"})
-
-        def pressed(_: object) -> None:
-            with self._update.lock, self.state.catching():
-                self._update.flush()
-                act()
-
-        button.on_click(pressed)
-        return button
 
     def _reset(self) -> None:
         with self._update.once():
@@ -308,8 +304,8 @@ class Tuning:
         self.comparison, self.needs_live = None, {}
         with self.state.catching():
             try:
-                if self._may_look():
-                    self._compare(self._replayed())
+                self._look()
+                self._compare(self._replayed())
             finally:
                 self._draw()
             self._say()
@@ -322,24 +318,23 @@ class Tuning:
         self.needs_live = replayed.needs_live
         return replayed.frame(THESE)
 
-    def _may_look(self) -> bool:
-        dataset = self._source.report.dataset
-        if dataset.split != "test":
-            return True
-        path = looks_path(self.path)
-        if not self.open_test.value:
-            self.state.say(f"{LOCKED}, in {path}.")
-            return False
-        if dataset.version_sha not in self._looks:
+    def _look(self) -> None:
+        """Note that the test split is looked at, before anything of it is shown."""
+        dataset, path = self._source.report.dataset, looks_path(self.path)
+        if dataset.split == "test" and not self.open_test.value:
+            raise BadInputError(LOCKED, remedy=f"Open the test split notes in {path} that you did")
+        if dataset.split == "test" and dataset.version_sha not in self._looks:
             self._looks[dataset.version_sha] = mark_look(path, dataset)
-        return True
 
     def _compare(self, these: pd.DataFrame) -> None:
         import pandas as pd
 
-        both = pd.concat([self._source.lay_out(self.measure.value)[1], these], ignore_index=True)
+        recorded = self._source.lay_out(self.measure.value)[1]
+        both = pd.concat([recorded, these], ignore_index=True)
         self.comparison = compare_frames(both, baseline=RECORDED, resolution=False)
-        self._means = mean_intervals(both[~both["case_id"].isin(self.needs_live)])
+        self._row = compared_row(self.comparison)
+        left_out = both["case_id"].isin(self.needs_live)
+        self._means = mean_intervals(both[~left_out] if self.needs_live else both)
 
     def _note(self, words: str) -> None:
         """Say something that holds until the settings change."""
@@ -349,11 +344,10 @@ class Tuning:
     def _say(self) -> None:
         if self.comparison is None:
             return
-        words = [state_words(self.comparison, self.measure.value, len(self.needs_live))]
+        words = [state_words(self._row, self.measure.value, len(self.needs_live))]
         if looks := self._looks.get(self._source.report.dataset.version_sha):
-            words.append(
-                f"Test split: looked at {plural(len(looks), 'time')} since {looks[0][:10]}."
-            )
+            times = plural(len(looks), "time")
+            words.append(f"Test split: looked at {times} since {looks[0][:10]}.")
         settings, note = self._noted
         if note and settings == self.settings.changes():
             words.append(note)
@@ -365,15 +359,7 @@ class Tuning:
             put_html(self._picture, "")
             put_html(self._changed, "")
             return
-        put_html(self._picture, picture_html(self.comparison, self._means, self.measure.value))
-        put_html(self._changed, changed_html(self.comparison, self._source.queries))
-
-
-def _grid(channels: Sequence[str], **ways: Any) -> list[dict[str, Any]]:
-    """Return as fine a grid as is tried in seconds."""
-    for weights in WEIGHTS:
-        if len(weights) ** len(channels) <= 4 * GRID:
-            found = grid(channels, weights=weights, **ways)
-            if len(found) <= GRID:
-                return found
-    return sample(channels, n=GRID)
+        changed = self.comparison.changed
+        picture = picture_html(self._row, self._means, list(changed["diff"]), self.measure.value)
+        put_html(self._picture, picture)
+        put_html(self._changed, changed_html(changed, self._source.queries))

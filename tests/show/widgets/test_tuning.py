@@ -199,16 +199,23 @@ def test_the_test_split_is_locked_and_a_look_is_noted(
     cases = [case(n) for n in range(4)] + [case(n, split="test") for n in range(4, 9)]
     tested = evaluated(hybrid, cases, split="test")
     keep = tmp_path / "kept" / "variants.json"
-    tool = Tuning([report, tested], keep=keep)
+    tool = Tuning([report, tested], keep=keep, system=hybrid)
     tool.data.value = 1
     assert tool.frame().empty
-    assert "The test split is locked" in tool.state.text
+    assert tool.state.text.startswith("the test split is locked")
+    tool.buttons["live"].disabled = False
+    for button in tool.buttons.values():
+        button.click()
+        assert tool.frame().empty
     assert tool._picture.value == tool._changed.value == ""
     assert not keep.parent.exists()
     tool.open_test.value = True
     assert "of 5 cases. Test split: looked at 1 time since 20" in state(tool)
     tool.settings.rrf_k.value = 3
     assert "looked at 1 time" in state(tool)
+    tool.open_test.value = False
+    assert tool.frame().empty
+    tool.open_test.value = True
     tool.keep("peeked")
     (kept,) = json.loads(keep.read_text())["variants"]
     assert kept["label"] == "peeked, seen on the test split"
