@@ -25,12 +25,34 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
+class Reason:
+    """Why two cases seem to belong together.
+
+    Attributes
+    ----------
+    first, second
+        Two cases, or two texts that answer them.
+    says
+        What holds of them, and ``by`` whom, if another id completes it.
+    """
+
+    first: str
+    second: str
+    says: str
+    by: str = ""
+
+    def __str__(self) -> str:
+        """Say it on a line."""
+        return f"{self.first} and {self.second} {self.says} {self.by}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
 class Family:
-    """Cases that seem to belong together, and why, a line each."""
+    """Cases that seem to belong together, and why."""
 
     key: str
     case_ids: tuple[str, ...]
-    reasons: tuple[str, ...]
+    reasons: tuple[Reason, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,26 +136,29 @@ def suggest_families(
         for key in evidence.get(case_id, ()):
             cases_of[key].append(case_id)
     links = [
-        (pair.first, pair.second, f"{pair.first} and {pair.second} ask nearly the same")
+        _link(pair.first, pair.second, "ask nearly the same")
         for pair in near_duplicates(questions, likeness=LIKENESS, shingle=1)
     ]
     first: dict[str, str] = {}
     for case_id, family in (known or {}).items():
         if (other := first.setdefault(family, case_id)) != case_id:
-            links.append((other, case_id, f"{other} and {case_id} are of family {family} already"))
+            links.append(_link(other, case_id, "are already of family", family))
     for key, sharing in cases_of.items():
-        reason = f"{', '.join(sharing)} are answered by {key}"
-        links += ((sharing[0], other, reason) for other in sharing[1:])
+        links += (_link(sharing[0], other, "are answered by", key) for other in sharing[1:])
     for pair in near_duplicates(texts, likeness=likeness):
         one, other = cases_of[pair.first][0], cases_of[pair.second][0]
-        reason = f"{pair.first} and {pair.second} share {pair.likeness:.0%} of their text"
+        reason = Reason(pair.first, pair.second, f"share {pair.likeness:.0%} of their text")
         links += [(one, other, reason)] if one != other else []
     return tuple(_joined(questions, links))
 
 
-def _joined(members: Iterable[str], links: Iterable[tuple[str, str, str]]) -> Iterator[Family]:
+def _link(one: str, other: str, says: str, by: str = "") -> tuple[str, str, Reason]:
+    return one, other, Reason(one, other, says, by)
+
+
+def _joined(members: Iterable[str], links: Iterable[tuple[str, str, Reason]]) -> Iterator[Family]:
     group = {member: [member] for member in members}
-    said: list[tuple[str, str]] = []
+    said: list[tuple[str, Reason]] = []
     for one, other, reason in links:
         said.append((one, reason))
         if group[one] is not group[other]:

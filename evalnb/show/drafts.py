@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from evalnb.gold.drafting import Draft
-from evalnb.gold.families import Family
+from evalnb.gold.families import Family, Reason
 from evalnb.show.display import Display
-from evalnb.show.markup import table_html, text_html
+from evalnb.show.markup import display_css, table_html, text_html
 from evalnb.show.tables import Cell, Table, format_table, text_columns
 from evalnb.show.text import one_line
+
+_STYLE = f"<style>\n{display_css()}</style>\n"
 
 
 def agreement(draft: Draft) -> Display:
@@ -49,7 +51,8 @@ def agreement(draft: Draft) -> Display:
         question="How far do the judges agree, beyond chance?",
         data=pd.DataFrame(rows, columns=columns, dtype=object),
         text="\n".join([*said, *([format_table(table)] if rows else [])]),
-        html="".join(f"<p>{text_html(line)}</p>" for line in said)
+        html=_STYLE
+        + "".join(f"<p>{text_html(line)}</p>" for line in said)
         + (table_html(table) if rows else ""),
     )
 
@@ -59,7 +62,12 @@ def families(draft: Draft, found: Sequence[Family]) -> Display:
     import pandas as pd
 
     rows = [
-        (family.key, case_id, draft.state.cases[case_id].request.query, "; ".join(family.reasons))
+        (
+            family.key,
+            case_id,
+            draft.state.cases[case_id].request.query,
+            "; ".join(_words(draft, reason) for reason in family.reasons),
+        )
         for family in found
         for case_id in family.case_ids
     ]
@@ -77,5 +85,18 @@ def families(draft: Draft, found: Sequence[Family]) -> Display:
         question="Which questions are not independent?",
         data=pd.DataFrame(rows, columns=["family", "case_id", "query", "why"], dtype=object),
         text=format_table(table) if rows else nothing,
-        html=table_html(table) if rows else f"<p>{nothing}</p>",
+        html=_STYLE + (table_html(table) if rows else f"<p>{nothing}</p>"),
     )
+
+
+def _words(draft: Draft, reason: Reason) -> str:
+    """Name cases by their questions, and texts by their documents."""
+    state = draft.state
+    titles = {
+        key: state.title(case_id, key) for case_id in state.cases for key in state.passages[case_id]
+    }
+    names = titles | {
+        case_id: f"“{one_line(case.request.query, 40)}”" for case_id, case in state.cases.items()
+    }
+    said = {part: names.get(part, part) for part in (reason.first, reason.second, reason.by)}
+    return str(Reason(said[reason.first], said[reason.second], reason.says, said[reason.by]))

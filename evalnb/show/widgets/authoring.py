@@ -22,7 +22,7 @@ from evalnb.gold.drafting import Draft
 from evalnb.gold.judging import blind_order
 from evalnb.measures.judgements import result_by_label
 from evalnb.search.result import Hit
-from evalnb.show.markup import quiet_html, table_html, text_html
+from evalnb.show.markup import display_css, quiet_html, table_html, text_html
 from evalnb.show.tables import Cell, Table, format_table, text_columns
 from evalnb.show.text import one_line, plural
 from evalnb.show.widgets.parts import StateLine, html_part, put_html, tool_box, tool_bundle
@@ -364,6 +364,8 @@ class Judging:
             for case_id, n in counts.items()
         )
         table = Table(text_columns("question", "passages", f"judged by {self.by}"), rows)
-        html = f"<p>{text_html(self.line.text)}</p>{table_html(table)}"
+        html = (
+            f"<style>{display_css()}</style><p>{text_html(self.line.text)}</p>{table_html(table)}"
+        )
         text = f"{self.line.text}\n{format_table(table)}"
         return tool_bundle(self.box, html=html, text=text, **kwargs)
