@@ -25,7 +25,7 @@ from evalnb.show.parameters import declared_parameters
 from evalnb.systems.function import FunctionSystem
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
-OURS = ("01_quickstart", "02_write_gold", *REPORT_NOTEBOOKS)
+OURS = ("01_quickstart", "02_write_gold", "04_explore_cases", *REPORT_NOTEBOOKS)
 CODE_LINES = 60
 
 
@@ -162,3 +162,14 @@ def test_the_gold_notebook_runs_and_runs_again(tmp_path: Path) -> None:
     assert "judged by me" in page
     assert "3 changes in a first version" in page
     assert (tmp_path / "my-gold" / "draft" / "journal.jsonl").read_text().count('"asked"') == 3
+
+
+@pytest.mark.slow
+@pytest.mark.notebook
+def test_the_explorer_stands_in_an_exported_page_without_its_controls(tmp_path: Path) -> None:
+    finished = run_notebook("04_explore_cases", tmp_path)
+    page = export_html(finished, tmp_path / "cases.html").read_text()
+    assert "Case 1 of 45: with-target-binding-fails · " in page
+    assert page.count('<details class="case"') == 1
+    assert 'alt="Ranks of ' in page
+    assert "widget-view+json" not in page

@@ -16,9 +16,14 @@ from evalnb.show.charts import (
     VERDICT_COLOURS,
     Chart,
     plot_cases,
+    plot_channels,
     plot_differences,
     plot_latency,
     plot_means,
+    plot_overlap,
+    plot_ranks,
+    plot_slices,
+    plot_tradeoff,
 )
 
 AWKWARD = "$x_1$ <b> \u202e 東京 {}"
@@ -227,6 +232,19 @@ EVERY: dict[str, Any] = {
     "bars": lambda name: plot_cases(changed(2, name).assign(case_id=[name, "b"]), measure="RR"),
     "heat": lambda name: plot_cases(pd.concat([changed(2, name), changed(2, "b")])),
     "latency": lambda name: plot_latency(pd.DataFrame({"variant": [name], "latency_ms": [3.0]})),
+    "ranks": lambda name: plot_ranks(
+        pd.DataFrame({"candidate": [name], "before": ["1"], "after": ["miss"], "n": [2]})
+    ),
+    "slices": lambda name: plot_slices(means((name, 0.5, 4)).assign(slice=name), variant=name),
+    "channels": lambda name: plot_channels(
+        pd.DataFrame({"channel": [name], "alone": 0.5, "lost_without": 0.1, "shapley": 0.3})
+    ),
+    "overlap": lambda name: plot_overlap(
+        pd.DataFrame({"variant": [name], "other": ["b"], "jaccard": [0.5]})
+    ),
+    "tradeoff": lambda name: plot_tradeoff(
+        pd.DataFrame({"variant": [name], "mean": [0.5], "cost": [3.0], "front": [True]})
+    ),
 }
 
 
@@ -253,6 +271,31 @@ def test_a_chart_gives_back_what_it_drew() -> None:
     page = chart._repr_html_()
     assert page.startswith('<img class="chart" alt="Means. nDCG@10: today')
     assert 'src="data:image/svg+xml;base64,' in page
+
+
+def test_a_move_up_is_green_and_signed() -> None:
+    moves = {"before": ["1", "2", "miss", "1"], "after": ["1", "1", "2", "miss"], "n": [9, 3, 1, 2]}
+    frame = pd.DataFrame(moves).assign(candidate="new")
+    chart = plot_ranks(frame, steps=["1", "2", "miss"])
+    (ax,) = chart.figure.axes
+    cells = {text.get_position(): text.get_text() for text in ax.texts}
+    assert cells == {(0, 0): "9", (0, 1): "▲3", (1, 2): "▲1", (2, 0): "▼2"}
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["1", "2", "miss"]
+    assert "4 cases better, 2 worse, 9 at the same rank. 2 to 1: 3; miss to 2: 1;" in chart.alt
+
+
+def test_what_nothing_beats_is_filled_and_joined() -> None:
+    frame = pd.DataFrame(
+        {"variant": ["a", "b"], "mean": [0.7, 0.6], "cost": [1.0, 90.0], "front": [True, False]}
+    )
+    (ax,) = plot_tradeoff(frame, measure="RR", cost="ms").figure.axes
+    fills = [
+        str(line.get_markerfacecolor()) for line in ax.get_lines() if line.get_marker() != "None"
+    ]
+    assert fills[-1] == "white"
+    assert fills[0] != "white"
+    assert ax.get_xscale() == "log"
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("ms", "mean RR")
 
 
 def test_nothing_to_draw_is_no_error() -> None:
