@@ -274,14 +274,13 @@ class Replay:
         entries, firsts = (table[cases[:, None], codes] for table in self._entries)
         found = (codes >= 0) & _is_first(firsts)
         hits = found & (entries >= 0)
-        return CodedRankings(
+        return CodedRankings.at_entries(
             self._gold,
             case=cases,
             n_ranked=found.sum(axis=1),
             row=np.nonzero(hits)[0],
             ranks=np.cumsum(found, axis=1, dtype=np.int64)[hits],
-            grades=self._gold.grades[entries[hits]],
-            declared=self._gold.declared[entries[hits]],
+            entries=entries[hits],
         )
 
     def frame(self, replayed: Replayed, name: str) -> pd.DataFrame:

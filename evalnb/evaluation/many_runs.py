@@ -123,15 +123,14 @@ def _rankings(
             index.get(key, -1) for key in rank_documents(rows[at])
         ]
     judged = np.flatnonzero(places >= 0)
-    entry, at_row = places[judged], row_of[judged]
-    return CodedRankings(
+    at_row = row_of[judged]
+    return CodedRankings.at_entries(
         gold,
         case=np.tile(np.arange(len(gold)), len(runs)),
         n_ranked=sizes,
         row=at_row,
         ranks=judged - begins[at_row] + 1,
-        grades=gold.grades[entry],
-        declared=gold.declared[entry],
+        entries=places[judged],
     )
 
 

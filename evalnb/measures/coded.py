@@ -150,6 +150,14 @@ class CodedRankings:
     grades: Ints
     declared: Flags
 
+    @classmethod
+    def at_entries(
+        cls, gold: CodedGold, case: Ints, *, n_ranked: Ints, row: Ints, ranks: Ints, entries: Ints
+    ) -> CodedRankings:
+        """Look up what the gold says of each judged position, given its entry there."""
+        grades, declared = gold.grades[entries], gold.declared[entries]
+        return cls(gold, case, n_ranked, row, ranks, grades, declared)
+
     def score(self, measure: Measure, k: int | None) -> CodedScores:
         """Score every ranking by one ranking measure, at a cutoff already decided."""
         return _MEASURES[measure.name](self, measure, k)
