@@ -85,3 +85,12 @@ def test_it_is_walked_through_by_hand_and_keyboard(lab: Any) -> None:
     tool.get_by_label("Words", exact=True).fill("nothing like it")
     opened.wait_for_state("None of 4 cases fits the filters.")
     assert page.evaluate("window.ran") is None
+
+
+def test_the_notebook_runs_and_fits_a_phone(lab: Any) -> None:
+    opened = lab.run("04_explore_cases.ipynb", width=390, height=844)
+    opened.wait_for_state("Case 1 of 45: ")
+    wide = opened.page.locator(".evalnb-tool").first
+    assert wide.evaluate("tool => tool.scrollWidth - tool.clientWidth") <= 1
+    opened.page.get_by_role("button", name="Next (n)").click()
+    opened.wait_for_state("Case 2 of 45: ")

@@ -233,14 +233,15 @@ class CaseExplorer:
         return f"{quiet_html(LEGEND)}{page}"
 
     def _charts(self, view: CaseView) -> dict[str, str]:
-        """Draw the ways of the relevant ids through each search that recorded them."""
-        drawn = [variant for variant in view.variants if variant.courses][:CHARTED]
-        return {
-            variant.name: plot_bumps(
-                courses_frame(variant.courses or ()), limit=variant.limit
-            )._repr_html_()
-            for variant in drawn
-        }
+        """Draw the ways of the relevant ids, each in one colour, where they were recorded."""
+        drawn = {v.name: (v.courses, v.limit) for v in view.variants if v.courses}
+        every = [course.target for courses, _ in drawn.values() for course in courses or ()]
+        order = {target: at for at, target in enumerate(dict.fromkeys(every))}
+        charts = {}
+        for name, (courses, limit) in list(drawn.items())[:CHARTED]:
+            found = sorted(courses or (), key=lambda course: order[course.target])
+            charts[name] = plot_bumps(courses_frame(found), limit=limit)._repr_html_()
+        return charts
 
     def _said(self) -> str:
         report = self._reading.report
