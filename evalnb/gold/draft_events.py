@@ -30,11 +30,15 @@ class Header(Record):
 
     format: Literal["evalnb-draft@1"] = "evalnb-draft@1"
     dataset_id: str
-    kind: Kind
-    grades: Annotated[tuple[int, ...], BeforeValidator(_as_tuple)]
-    independent: bool
-    note: Text
-    previous: str | None
+    kind: Kind = "document"
+    grades: Annotated[tuple[int, ...], BeforeValidator(_as_tuple)] = (0, 1, 2, 3)
+    independent: bool = False
+    note: Text = ""
+    previous: str | None = None
+
+    def to_bytes(self) -> bytes:
+        """Return what stands in draft.json."""
+        return self.model_dump_json(indent=2).encode() + b"\n"
 
 
 class Extract(Record):

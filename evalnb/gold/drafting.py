@@ -63,12 +63,14 @@ def open_draft(
     *,
     dataset_id: str | None = None,
     previous: GoldDataset | None = None,
-    kind: Kind = "document",
-    grades: tuple[int, ...] = (0, 1, 2, 3),
-    independent: bool = False,
-    note: str = "",
+    kind: Kind | None = None,
+    grades: tuple[int, ...] | None = None,
+    independent: bool | None = None,
+    note: str | None = None,
 ) -> Draft:
     """Begin a draft, or go on with the one that stands in the folder.
+
+    What is not given is as the draft was begun; only the provenance can change afterwards.
 
     Parameters
     ----------
@@ -77,9 +79,9 @@ def open_draft(
     previous
         The version to go on from; its cases are in the draft, its grades too.
     kind
-        What the ids that are judged name.
+        What the ids that are judged name; ``document`` unless given.
     grades
-        Those that may be given, 0 to 9 each; 1 and above are relevant.
+        Those that may be given, of 0 to 9; 0 to 3 unless given. 1 and above are relevant.
     independent, note
         For the provenance of the labels: whether they were made without looking at what the
         systems under test match on, and how they were made.
@@ -92,25 +94,24 @@ def open_draft(
         If a line of the journal is none, naming it.
     """
     place = checked_path(folder)
-    check_gradable(kind)
-    if not grades or any(not 0 <= grade <= 9 for grade in grades):
+    if kind is not None:
+        check_gradable(kind)
+    if grades is not None and (not grades or any(not 0 <= grade <= 9 for grade in grades)):
         raise BadInputError(f"grades are {grades}, expected some of 0 to 9")
+    given = {
+        "dataset_id": dataset_id,
+        "previous": previous and previous.version_sha,
+        "kind": kind,
+        "grades": grades and tuple(sorted(set(grades))),
+        "independent": independent,
+        "note": note,
+    }
+    given = {name: value for name, value in given.items() if value is not None}
     try:
-        name = check_dataset_id(dataset_id or place.resolve().name)
-    except ValueError as error:
-        raise BadInputError(str(error), remedy="name one with dataset_id=") from error
-    version = None if previous is None else previous.version_sha
-    header = _made(
-        Header,
-        dataset_id=name,
-        kind=kind,
-        grades=tuple(sorted(set(grades))),
-        independent=independent,
-        note=note,
-        previous=version,
-    )
-    try:
-        _check_header(place, header, previous)
+        if (place / HEADER).exists():
+            header = _gone_on(place / HEADER, given)
+        else:
+            header = _begun(place, given, previous)
     except OSError as error:
         raise BadInputError(
             f"cannot be written: {error.strerror}",
@@ -120,22 +121,33 @@ def open_draft(
     return Draft(place, header)
 
 
-def _check_header(place: Path, header: Header, previous: GoldDataset | None) -> None:
-    path = place / HEADER
-    if not path.exists():
-        if previous is not None:
-            renamed = previous.model_copy(update={"dataset_id": header.dataset_id})
-            write_gold_dir(renamed, place / PREVIOUS)
-        write_file(path, header.model_dump_json(indent=2).encode() + b"\n")
+def _begun(place: Path, given: dict[str, Any], previous: GoldDataset | None) -> Header:
+    header = _made(Header, **{"dataset_id": place.resolve().name, **given})
+    try:
+        check_dataset_id(header.dataset_id)
+    except ValueError as error:
+        raise BadInputError(str(error), remedy="name one with dataset_id=") from error
+    if previous is not None:
+        renamed = previous.model_copy(update={"dataset_id": header.dataset_id})
+        write_gold_dir(renamed, place / PREVIOUS)
+    write_file(place / HEADER, header.to_bytes())
+    return header
+
+
+def _gone_on(path: Path, given: dict[str, Any]) -> Header:
     data = read_bounded(path, bound=MANIFEST_BYTES, what="the settings of a draft")
     found = load_strict(Header, data, where=str(path))
-    for name in Header.model_fields:
+    header = _made(Header, **{**dict(found), **given})
+    for name in ("dataset_id", "previous", "kind", "grades"):
         if (old := getattr(found, name)) != (new := getattr(header, name)):
             raise BadInputError(
                 f"the draft was begun with {name} {shown(old)}, not {shown(new)}",
                 where=str(path),
                 remedy="open it as it was begun, or begin another in a new folder",
             )
+    if header != found:
+        write_file(path, header.to_bytes())
+    return header
 
 
 def _made(record: type[_Made], **fields: Any) -> _Made:
@@ -189,9 +201,9 @@ class Draft:
 
     def _write(self, event: Record) -> int:
         """Put a line on disk, and count the lines of others that came before it."""
-        before = len(self._events)
+        n_before = len(self._events)
         self._journal.append(event.model_dump_json().encode())
-        return len(self._events) - before - 1
+        return len(self._events) - n_before - 1
 
     def refresh(self) -> int:
         """Take in what other notebooks wrote meanwhile, and count their lines."""
@@ -271,10 +283,7 @@ class Draft:
         as_phrase
             Keep the words themselves, which any system's text may hold, in place of their place.
 
-        Returns
-        -------
-        str
-            The words, without blanks around them.
+        The words are returned, without blanks around them.
 
         Raises
         ------
@@ -352,17 +361,11 @@ class Draft:
         return None
 
     def dataset(self) -> GoldDataset:
-        """Return the set as it stands; what is in dispute is left unjudged.
-
-        Raises
-        ------
-        GoldError
-            If the labels of a case contradict each other, naming it.
-        """
+        """Return the set as it stands; see :meth:`DraftState.dataset`."""
         return self.state.dataset()
 
     def changes(self) -> tuple[Change, ...]:
-        """Say what the set has that the version before it had not."""
+        """Say how the set differs from the version before it."""
         return version_changes(self.previous, self.dataset())
 
     def pin(self, path: str | Path) -> Pinned:

@@ -153,7 +153,7 @@ def test_a_new_version_says_what_it_changed(tmp_path: Path) -> None:
     draft.judge("old", "x", 0, by="ada")
     draft.judge("old", "y", 2, by="ada")
     new = draft.ask("what is the fee?", by="ada", intent="lookup")
-    pinned = open_draft(tmp_path / "d", previous=previous).pin(tmp_path / "v2")
+    pinned = open_draft(tmp_path / "d").pin(tmp_path / "v2")
     assert tuple(map(str, pinned.changes)) == (
         "gone: removed",
         "old: x: grade 1 -> grade 0",
@@ -237,7 +237,15 @@ def test_a_semantic_question_needs_an_independent_draft(draft: Draft, tmp_path: 
     with pytest.raises(BadInputError, match="independent = true"):
         draft.ask("fees?", by="ada", intent="paraphrase")
     other = open_draft(tmp_path / "e", independent=True, note="from the support inbox")
-    other.ask("fees?", by="ada", intent="paraphrase")
+    case_id = other.ask("fees?", by="ada", intent="paraphrase")
+    other.pool(case_id, [passage("a")])
+    other.judge(case_id, "a", 1, by="ada")
+    kept = open_draft(tmp_path / "e")
+    assert kept.header == other.header
+    denied = open_draft(tmp_path / "e", independent=False)  # provenance may be set right later
+    with pytest.raises(GoldError, match=f"{case_id}: .*independent = true"):
+        denied.dataset()
+    open_draft(tmp_path / "e", independent=True).pin(tmp_path / "v1")
 
 
 # What goes wrong with the disk, the process and the colleague

@@ -41,6 +41,7 @@ class Publishing:
         self.draft, self.folder = draft, Path(folder)
         self.pinned: Pinned | None = None
         self.line, self._changes = StateLine(), html_part()
+        self._table = Table((), ())
         self.look = widgets.Button(description="Look again", tooltip="what has changed since")
         self.pin = widgets.Button(
             description="Pin this version", tooltip="write it as a new gold directory"
@@ -55,6 +56,7 @@ class Publishing:
         with self.line.catching():
             self.draft.refresh()
             changes = self.frame()
+            self._table = _changes_table(changes)
             disputes = len(self.draft.state.disputes())
             before = "against the version before" if self.draft.previous else "in a first version"
             words = f"{plural(len(changes), 'change')} {before}."
@@ -65,6 +67,7 @@ class Publishing:
 
     def _pin(self, *_: object) -> None:
         with self.line.catching():
+            self._table = _changes_table(self.frame())
             dataset = self.draft.dataset()
             place = self.folder / f"{dataset.dataset_id}-{dataset.version_sha[:8]}"
             self.pinned = self.draft.pin(place)
@@ -98,25 +101,24 @@ class Publishing:
         columns = ["case_id", "query", "id", "title", "change"]
         return pd.DataFrame(rows, columns=columns, dtype=object)
 
-    def _table(self) -> Table:
-        frame = self.frame()
-        rows = tuple(
-            (
-                Cell(one_line(row.query, 60)),
-                Cell(one_line(row.title, 40)),
-                Cell(row.change.partition(": ")[0]),
-            )
-            for row in row_list(frame[:CHANGES_SHOWN])
-        )
-        left = len(frame) - CHANGES_SHOWN
-        more = f"; {plural(left, 'more change')} are not shown" if left > 0 else ""
-        return Table(text_columns("question", "passage", "change"), rows, f"Changes{more}")
-
     def _html(self) -> str:
-        table = self._table()
-        return table_html(table) if table.rows else ""
+        return table_html(self._table) if self._table.rows else ""
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         html = f"<style>{display_css()}</style><p>{text_html(self.line.text)}</p>{self._html()}"
-        text = f"{self.line.text}\n{format_table(self._table())}"
+        text = f"{self.line.text}\n{format_table(self._table)}"
         return tool_bundle(self.box, html=html, text=text, **kwargs)
+
+
+def _changes_table(frame: pd.DataFrame) -> Table:
+    rows = tuple(
+        (
+            Cell(one_line(row.query, 60)),
+            Cell(one_line(row.title, 40)),
+            Cell(row.change.partition(": ")[0]),
+        )
+        for row in row_list(frame[:CHANGES_SHOWN])
+    )
+    left = len(frame) - CHANGES_SHOWN
+    more = f"; {plural(left, 'more change')} are not shown" if left > 0 else ""
+    return Table(text_columns("question", "passage", "change"), rows, f"Changes{more}")
