@@ -32,14 +32,12 @@ def agreement(draft: Draft) -> Display:
     said = [f"{one} and {other}: {found}." for one, other, found in pairs]
     said = said or ["One person alone has judged so far, or nobody: kappa needs two."]
     table = Table(
-        text_columns("question", "passage", "first", "second", "labels"),
+        text_columns("question", "passage", "labels"),
         tuple(
             (
                 Cell(one_line(draft.state.cases[case_id].request.query, 60)),
                 Cell(one_line(draft.state.title(case_id, key), 40)),
-                Cell(one),
-                Cell(other),
-                Cell(f"{first} against {second}"),
+                Cell(f"{one} {first} · {other} {second}"),
             )
             for one, other, case_id, key, first, second in rows
         ),
