@@ -68,8 +68,7 @@ class Columns:
         n_rows, rest = divmod(len(ends), N_COLUMNS)
         if rest or np.count_nonzero(inner == separator) != (N_COLUMNS - 1) * n_rows:
             raise Unusual
-        ends += PAD
-        self._ends = np.ascontiguousarray(ends.reshape(-1, N_COLUMNS).T)
+        self._ends = np.add(ends.reshape(-1, N_COLUMNS).T, PAD, order="C")
         self._data = data
         self._words = words_of(data)
         if (data[self._ends[-1]] != _NEWLINE).any():

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from evalnb.gold.trec_columns import (
     DOCUMENT,
@@ -57,8 +58,7 @@ class Queries:
 
     def read_rows(self) -> None:
         """Check the rows, bring them into rank order and count what a reader is told."""
-        ordered = np.sort(self.pairs)
-        if (ordered[1:] == ordered[:-1]).any():
+        if _repeats(self.pairs.astype(np.uint32)) and _repeats(self.pairs):
             raise Unusual  # all but certainly a document twice
         self._sort()
         self._count_ties()
@@ -146,6 +146,11 @@ class Queries:
             rows = np.arange(first, after) if self.order is None else self.order[first:after]
             self._ties[first] = sorted(self.rows.texts(DOCUMENT, rows), reverse=True)
         return self._ties[first]
+
+
+def _repeats(hashes: Words | npt.NDArray[np.uint32]) -> bool:
+    ordered = np.sort(hashes)
+    return bool((ordered[1:] == ordered[:-1]).any())
 
 
 def _steps(scores: Floats) -> tuple[Flags, Flags]:

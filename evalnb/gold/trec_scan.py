@@ -170,7 +170,7 @@ class _JudgedPairs:
         pairs += ((q.encode(), q.encode()) for q in judged if with_selves)
         hashes = hash_texts([d for _, d in pairs]) ^ mix(hash_texts([q for q, _ in pairs]))
         self._hashes = np.sort(hashes)
-        bits = min(max((8 * len(pairs)).bit_length(), 16), 24)
+        bits = min(max((32 * len(pairs)).bit_length(), 16), 24)
         self._shift = np.uint64(64 - bits)
         self._maybe = np.zeros(1 << bits, np.bool_)  # most rows are settled by one look
         self._maybe[hashes >> self._shift] = True
