@@ -203,8 +203,9 @@ def _request(
     request_file: Path | None,
 ) -> tuple[EvaluationRequest, dict[str, SearchSystem]]:
     from evalnb.api import open_workspace
-    from evalnb.cli.systems import load_variants, parse_record, read_json
+    from evalnb.cli.systems import parse_record, read_json
     from evalnb.evaluation.request import EvaluationRequest
+    from evalnb.evaluation.variants import load_variants
     from evalnb.wiring import load_system, system_from_option
 
     if variants is not None and request_file is not None:

@@ -5,29 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from evalnb.errors import BadInputError
-
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from evalnb.evaluation.request import VariantsFile
-
 Model = TypeVar("Model", bound="BaseModel")
-
-
-def load_variants(path: Path) -> VariantsFile:
-    """Read a variants file."""
-    from evalnb.evaluation.request import VARIANTS_FORMAT, VariantsFile
-
-    written = read_json(path)
-    form = written.get("format") if isinstance(written, dict) else None
-    if form != VARIANTS_FORMAT:
-        raise BadInputError(
-            f"not a variants file: its format is {form!r}",
-            where=str(path),
-            remedy=f'write {{"format": "{VARIANTS_FORMAT}", "variants": [{{"name": ...}}]}}',
-        )
-    return parse_record(VariantsFile, written, where=str(path))
 
 
 def read_json(path: Path) -> Any:

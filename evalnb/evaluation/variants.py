@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from evalnb.errors import BadInputError, GoldError
+from evalnb.errors import BadInputError
 from evalnb.evaluation.request import VARIANTS_FORMAT, Variant, VariantsFile
-from evalnb.files import read_bounded, stands, write_file
+from evalnb.files import no_gold, read_bounded, stands, write_file
 from evalnb.limits import CASES_BYTES
 from evalnb.strict_json import load_strict, parse_strict
 
@@ -86,8 +86,8 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _read(path: Path) -> tuple[dict[str, Any], VariantsFile]:
-    content = read_bounded(path, bound=CASES_BYTES, what="a JSON document")
-    try:
+    with no_gold():
+        content = read_bounded(path, bound=CASES_BYTES, what="a JSON document")
         written = parse_strict(content, where=str(path))
         form = written.get("format") if isinstance(written, dict) else None
         if form != VARIANTS_FORMAT:
@@ -97,5 +97,3 @@ def _read(path: Path) -> tuple[dict[str, Any], VariantsFile]:
                 remedy=f'write {{"format": "{VARIANTS_FORMAT}", "variants": [{{"name": ...}}]}}',
             )
         return written, load_strict(VariantsFile, content, where=str(path))
-    except GoldError as error:  # strict JSON is gold's; what is wrong here is no gold
-        raise BadInputError(error.message, where=error.where, remedy=error.remedy) from None
