@@ -292,6 +292,7 @@ def test_processes_that_write_at_once_lose_nothing(draft: Draft) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.soak
 def test_killing_the_judge_loses_nothing_that_was_acknowledged(
     draft: Draft, effort: Callable[[int, int], int]
 ) -> None:
@@ -329,11 +330,12 @@ def test_a_torn_last_line_is_cut_off_by_the_next(draft: Draft, torn: bytes) -> N
     assert reopened(draft).state.labels("ada") == {(only_case(draft), "a"): 2}
 
 
-def test_a_full_disk_is_said_and_the_journal_stays_whole(draft: Draft) -> None:
+@pytest.mark.parametrize("room", [0, 1, 40])
+def test_a_full_disk_is_said_and_the_journal_stays_whole(draft: Draft, room: int) -> None:
     case_id, journal = only_case(draft), draft.folder / JOURNAL
     before = journal.read_bytes()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 10, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + room, hard))
     try:
         with pytest.raises(BadInputError, match="not saved: File too large"):
             draft.judge(case_id, "a", 1, by="ada")
