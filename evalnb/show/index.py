@@ -95,5 +95,5 @@ def _row(entry: Entry, above: Path) -> tuple[Cell, ...]:
         Cell(format_count(entry.n_cases), href=links.get("case_drilldown", "")),
         Cell(listed((one_line(name, 40) for name in entry.variants), NAMES_SHOWN)),
         Cell(one_line(verdict, 300), "worse" if entry.faults else ""),
-        Cell(entry.finished_at),
+        Cell(entry.finished_at[:16].replace("T", " ")),
     )
