@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain, repeat
 
@@ -77,7 +77,7 @@ def score_runs(
     grades = judgements.grades
     gold = CodedGold([Judgements(judged) for judged in grades.values()])
     plain = {name: _checked(run, judgements, name) for name, run in runs.items()}
-    found = _rankings(gold, grades, list(plain.values()))
+    found = _rankings(gold, grades, plain)
     values = [found.score(measure, measure.k).values for measure in wanted]
     shape = (len(plain), len(grades), len(wanted))
     table = np.stack(values, axis=-1).reshape(shape)
@@ -91,13 +91,13 @@ def _checked(run: Scores, qrels: Qrels, name: str) -> Scores:
     plain = set(map(type, rows)) <= {dict}
     if plain and set(map(type, chain(run, set().union(*rows)))) == {str}:
         kinds = set(map(type, chain.from_iterable(row.values() for row in rows)))
-        if kinds <= {float} and np.isfinite([sum(row.values()) for row in rows]).all():
+        if kinds <= {float}:
             return run
     return run_from_dict(run, name=name).scores
 
 
 def _rankings(
-    gold: CodedGold, grades: Mapping[str, Mapping[str, int]], runs: Sequence[Scores]
+    gold: CodedGold, grades: Mapping[str, Mapping[str, int]], runs: Mapping[str, Scores]
 ) -> CodedRankings:
     """Rank every query of every run, and find the judged documents."""
     starts = gold.starts.tolist()
@@ -106,14 +106,16 @@ def _rankings(
         for start, judged in zip(starts, grades.values(), strict=False)
     ]
     none: Mapping[str, float] = {}
-    rows = [run.get(query, none) for run in runs for query in grades]
+    rows = [run.get(query, none) for run in runs.values() for query in grades]
     sizes = np.array([len(row) for row in rows], np.int64)
     n = int(sizes.sum())
     scores = np.fromiter(chain.from_iterable(row.values() for row in rows), np.float64, n)
-    known: list[int] = []
-    for at, row in enumerate(rows):
-        known.extend(map(entries[at % len(entries)].get, row, repeat(-1)))
-    places = np.array(known, np.int64)
+    if not np.isfinite(scores).all():
+        for name, run in runs.items():
+            run_from_dict(run, name=name)  # says which one is none
+    indexes = chain.from_iterable(repeat(entries, len(runs)))
+    known = (map(index.get, row, repeat(-1)) for index, row in zip(indexes, rows, strict=True))
+    places = np.fromiter(chain.from_iterable(known), np.int64, n)
     begins = np.cumsum(sizes) - sizes
     row_of = np.repeat(np.arange(len(rows)), sizes)
     places, tied = _ordered(places, scores, row_of)
