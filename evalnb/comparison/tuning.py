@@ -198,14 +198,13 @@ def tune(
 
 def _values(replay: Replay, setting: Mapping[str, Any], measure: str) -> Floats:
     try:
-        scores = replay.run(setting).scores()[measure].values()
+        return replay.run(setting).values()[measure]
     except CapabilityError as error:
         raise CapabilityError(
             error.message,
             remedy="return (id, score) from it, or try fusions by rank alone: "
             "grid(replay.channels, normalisations=())",
         ) from error
-    return np.array([np.nan if s.value is None else s.value for s in scores])
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,6 +40,8 @@ _LOG2 = np.array([log2(rank + 1) for rank in range(1024)])
 class CodedGold:
     """Judgements of many cases: one entry for each judged id, case by case.
 
+    Every expected id has a grade, as :func:`~evalnb.measures.judgements.judgements` sees to.
+
     Attributes
     ----------
     starts
