@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import evalnb as ev
 from evalnb.errors import NotebookError, NotFoundError
 from evalnb.evaluation.report import EvaluationReport, save_report
 from evalnb.evaluation.request import EvaluationRequest, Variant
@@ -25,7 +26,10 @@ from evalnb.show.parameters import declared_parameters
 from evalnb.systems.function import FunctionSystem
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks"
-OURS = ("01_quickstart", "02_write_gold", "04_explore_cases", *REPORT_NOTEBOOKS)
+OURS = (
+    *("01_quickstart", "02_write_gold", "03_tuning", "04_explore_cases"),
+    *REPORT_NOTEBOOKS,
+)
 CODE_LINES = 60
 
 
@@ -172,4 +176,29 @@ def test_the_explorer_stands_in_an_exported_page_without_its_controls(tmp_path: 
     assert "Case 1 of 45: with-target-binding-fails · " in page
     assert page.count('<details class="case"') == 1
     assert 'alt="Ranks of ' in page
+    assert "widget-view+json" not in page
+
+
+@pytest.mark.slow
+@pytest.mark.notebook
+def test_the_tuning_notebook_takes_a_report_and_shows_without_controls(tmp_path: Path) -> None:
+    cases = dataset_from_cases(
+        tuple(
+            GoldCase(
+                case_id=f"c{i}",
+                split="development",
+                request={"query": f"q{i}"},
+                expected={"document_ids": [f"d{i}"]},
+            )
+            for i in range(6)
+        ),
+        dataset_id="d",
+    )
+    channels = {"a": lambda query: ["x", f"d{query[1:]}"], "b": lambda query: [f"d{query[1:]}"]}
+    report = ev.evaluate(cases, {"both": ev.fused(channels)}, measures=["RR@10"])
+    given = {"report_path": str(report.save(tmp_path / "report.json")), "measure": "RR@10"}
+    finished = run_notebook("03_tuning", tmp_path, given)
+    page = export_html(finished, tmp_path / "tuning.html").read_text()
+    assert "RR@10 1.000 with these settings, 1.000 as recorded" in page
+    assert 'alt="RR@10: as recorded 1.000' in page
     assert "widget-view+json" not in page

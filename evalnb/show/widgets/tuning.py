@@ -5,6 +5,7 @@ No statistic is computed here: means, intervals and differences are those of eva
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from evalnb.evaluation.variants import keep_variant
 from evalnb.files import checked_path
 from evalnb.search.request import Overrides
 from evalnb.search.system import SearchSystem
-from evalnb.show.markup import display_css
+from evalnb.show.markup import display_css, quiet_html
 from evalnb.show.text import plural
 from evalnb.show.widgets.parts import (
     StateLine,
@@ -212,6 +213,8 @@ class Tuning:
         self._update.flush()
         parts = (self.state.part, self._picture, self._needs, self._changed)
         html = f"<style>{display_css()}</style>" + "".join(part.value for part in parts)
+        if self.comparison is not None:
+            html += quiet_html(f"Overrides: {json.dumps(self.overrides(), ensure_ascii=False)}")
         return tool_bundle(self.box, html=html, text=self.state.text, **kwargs)
 
     @property

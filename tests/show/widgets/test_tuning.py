@@ -346,6 +346,7 @@ def test_the_static_page_stands_for_the_live_box(tool: Tuning) -> None:
     assert bundle["text/plain"] == tool.state.text
     assert bundle["application/vnd.jupyter.widget-view+json"]["model_id"] == tool.box.model_id
     assert "6 cases changed" in bundle["text/html"]
+    assert "&quot;semantic&quot;: 1.0" in bundle["text/html"]
     assert 'alt="RR@10: as recorded 0.667 [' in bundle["text/html"]
 
 
