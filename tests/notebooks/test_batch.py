@@ -125,3 +125,15 @@ def test_the_index_tells_what_failed_and_links_what_is_there(tmp_path: Path) -> 
     assert "href" not in re.sub(
         'href="#', "", write_index(entries, tmp_path / "i.html").read_text()
     )
+
+
+def test_a_folder_that_cannot_be_written_is_named(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    save_report(evaluated("Gold", "today"), tmp_path / "report.json")
+    out = tmp_path / "report.json" / "pages"
+    assert main(["report", str(tmp_path), "--out", str(out)]) == 2
+    assert str(out) in capfd.readouterr().err
+    task = Task(tmp_path / "report.json", out, "variant_report")
+    (done,) = run_tasks([task])
+    assert isinstance(done.error, OSError)

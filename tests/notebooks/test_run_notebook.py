@@ -16,6 +16,7 @@ import pytest
 
 from evalnb.errors import BadInputError, NotebookError, NotFoundError
 from evalnb.show.notebooks import run_notebook
+from evalnb.show.runner import NotebookRunner
 
 pytestmark = pytest.mark.notebook
 
@@ -137,6 +138,19 @@ def test_a_killed_parent_leaves_no_kernel(write_notebook: WriteNotebook, tmp_pat
         parent.kill()
     wait_for(lambda: kernels() <= before, 20)
     wait_for(lambda: [p.name for p in out.iterdir()] == ["started"], 20)
+
+
+@pytest.mark.slow
+def test_a_killed_runner_is_replaced(write_notebook: WriteNotebook, tmp_path: Path) -> None:
+    before = kernels()
+    kill = "import psutil; psutil.Process().parent().parent().kill()\nimport time\ntime.sleep(600)"
+    with NotebookRunner() as runner:
+        with pytest.raises(NotebookError, match="exit status 1"):
+            run_notebook(write_notebook(kill, name="killer"), tmp_path, runner=runner)
+        assert kernels() <= before
+        for name in ("first", "second"):
+            path = write_notebook(f"print('{name}')", name=name)
+            assert printed(run_notebook(path, tmp_path, runner=runner)) == f"{name}\n"
 
 
 def test_an_unknown_kernel_publishes_nothing(write_notebook: WriteNotebook, tmp_path: Path) -> None:
