@@ -19,6 +19,7 @@ HOSTILE = (
 )
 # What JupyterLab itself says when a kernel dies.
 OF_A_DEATH = ("Canceled future", "Kernel died")
+RESTARTED = "() => jupyterapp.shell.currentWidget.sessionContext.session.kernel.status === 'idle'"
 SETUP = """
 from evalnb.gold.draft_events import Extract, Passage
 from evalnb.gold.drafting import open_draft
@@ -89,7 +90,7 @@ def test_judge_kill_the_kernel_reopen_and_pin(lab: Any, tmp_path: Path) -> None:
     page.page.locator(".evalnb-saving", has_text="does not answer").wait_for()
     assert open_draft(folder).state.labels("ada") == before
 
-    page.restart()
+    page.page.wait_for_function(RESTARTED)  # JupyterLab does that by itself
     page.run_all()
     page.wait_for_state("Question 1 of 1, passage 4 of 5: not judged yet. 3 of 5 judged by ada.")
     press(page, "3", "Saved: 3.")
