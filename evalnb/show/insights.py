@@ -296,9 +296,7 @@ def holes(reading: Reading) -> Display:
     )
     table = Table(columns, rows, "What nobody judged")
     following = _next_to_judge(reading) if open_ else Table((), ())
-    legend = (
-        "What nobody judged counts as not relevant. `evalnb gold pool` writes a sheet to judge."
-    )
+    legend = "What nobody judged counts as not relevant. evalnb gold pool writes a sheet to judge."
     more = table_html(following) if following.rows else ""
     opened = f"<details><summary>Judge these next</summary>{more}</details>" if more else ""
     listed = f"\n{following.caption}\n{format_table(following)}" if following.rows else ""

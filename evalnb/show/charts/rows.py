@@ -98,7 +98,7 @@ def plot_differences(comparison: pd.DataFrame) -> Chart:
         _draw_upright(ax, 0.0, len(rows), INK)
         up = measure_traits(str(rows["measure"].iloc[0])).direction > 0
         left, right = ("worse", "better") if up else ("better", "worse")
-        _finish_rows(ax, len(rows), f"← {left}    difference in {label}    {right} →")
+        _finish_rows(ax, len(rows), f"← {left} · difference in {label} · {right} →")
         pad_limits(ax, [0.0, *rows["diff"], *rows["ci_low"], *rows["ci_high"]])
     return Chart(figure, _describe("Differences", panels, _difference_words), comparison)
 
