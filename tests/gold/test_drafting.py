@@ -297,7 +297,7 @@ def test_killing_the_judge_loses_nothing_that_was_acknowledged(
     draft: Draft, effort: Callable[[int, int], int]
 ) -> None:
     case_id = only_case(draft)
-    for round_ in range(effort(6, 200)):
+    for round_ in range(effort(6, 100)):
         name = f"judge{round_}"
         writer = start_writer(draft.folder, name, 100_000)
         assert writer.stdout is not None
