@@ -127,7 +127,7 @@ def main() -> int:
     print(f"move to repainted figure  {total:.0f} ms (bound {BOUND_MS} ms), {n_cases} cases")
     for name, ms in split.items():
         print(f"  {name:<11} {ms:6.1f} ms")
-    print(f"  slowest move {max(moves):.0f} ms of {MOVES}")
+    print(f"  fastest {min(moves):.0f} ms, slowest {max(moves):.0f} ms of {MOVES} moves")
     return 0 if total <= BOUND_MS else 1
 
 

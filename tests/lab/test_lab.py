@@ -26,3 +26,11 @@ def test_a_notebook_runs_in_our_kernel(lab: Any) -> None:
     page.page.locator(".noUi-handle").focus()
     page.page.keyboard.press("ArrowRight")
     assert page.wait_for_state("k is 1") == "k is 1"
+
+
+def test_nobody_asks_for_news_or_offers_extensions(lab: Any) -> None:
+    page = lab.run(lab.write("quiet.ipynb", ["1"]))
+    page.page.wait_for_timeout(2_000)
+    assert page.page.get_by_text("Jupyter news").count() == 0
+    assert page.page.locator(".Toastify__toast").count() == 0
+    assert {"01_quickstart.ipynb", "03_tuning.ipynb"} <= {p.name for p in lab.folder.iterdir()}

@@ -18,7 +18,7 @@ from evalnb.errors import EvalnbError
 from evalnb.show.charts import Chart
 from evalnb.show.markup import display_css, text_html
 
-TOGETHER_S = 0.02  # changes within it are one update; too short for an eye to see
+TOGETHER_S = 0.01  # changes within it are one update; no eye sees the wait
 
 # Controls wrap on a phone, and show where the keyboard is.
 _CSS = """

@@ -325,7 +325,7 @@ class Tuning:
         """Note that the test split is looked at, before anything of it is shown."""
         dataset, path = self._source.report.dataset, looks_path(self.path)
         if dataset.split == "test" and not self.open_test.value:
-            raise BadInputError(LOCKED, remedy=f"Open the test split notes in {path} that you did")
+            raise BadInputError(LOCKED, remedy=f"the button to open it notes the look in {path}")
         if dataset.split == "test" and dataset.version_sha not in self._looks:
             self._looks[dataset.version_sha] = mark_look(path, dataset)
 
