@@ -8,6 +8,7 @@ memory most of the time.
 from __future__ import annotations
 
 import gzip
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from evalnb.limits import ID_BYTES, MIB
 Bytes = npt.NDArray[np.uint8]
 
 _CHUNK = MIB
-_MOST_BUCKETS = 1024
+_BUCKET, _MOST_BUCKETS = _CHUNK // 2, 1024
 MOST_BYTES = 1024 * MIB  # all of the rows are held in memory
 _GZIP, _BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
 _ONES, _HIGHS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
@@ -68,16 +69,17 @@ def group_rows(path: str | Path, n_parts: int) -> list[GroupedRows]:
     """
     keep_memory(16 * _CHUNK)
     with open(path, "rb") as file:
+        n_buckets = min(max(1, os.fstat(file.fileno()).st_size // _BUCKET), _MOST_BUCKETS)
         if file.peek(len(_GZIP)).startswith(_GZIP):
             with gzip.open(file) as unpacked:
-                buckets = _dealt_out(unpacked)
+                buckets = _dealt_out(unpacked, _MOST_BUCKETS)
         else:
-            buckets = _dealt_out(file)
+            buckets = _dealt_out(file, n_buckets)
     return [GroupedRows(buckets[part::n_parts]) for part in range(n_parts)]
 
 
-def _dealt_out(stream: Any) -> list[Bucket]:
-    buckets: list[Bucket] = [[] for _ in range(_MOST_BUCKETS)]
+def _dealt_out(stream: Any, n_buckets: int) -> list[Bucket]:
+    buckets: list[Bucket] = [[] for _ in range(n_buckets)]
     rest, n_bytes = b"", 0
     while block := stream.read(_CHUNK):
         n_bytes += len(block)
