@@ -11,7 +11,7 @@ from evalnb.comparison.replay import Replay
 from evalnb.comparison.tuning import grid, sample
 from evalnb.errors import BadInputError
 from evalnb.evaluation.frames import scores_frame
-from evalnb.evaluation.report import EvaluationReport, VariantRecord
+from evalnb.evaluation.report import AnyReport, EvaluationReport, VariantRecord, record_of
 from evalnb.evaluation.request import Variant
 from evalnb.evaluation.runner import Progress, run_evaluation
 from evalnb.gold.cases import dataset_from_cases
@@ -55,6 +55,22 @@ class Source:
         """Queries by case."""
         return {case.case_id: case.request.query for case in self.report.cases}
 
+    def measure_named(self, name: str | None) -> str:
+        """Return the label of a measure, the first unless one is named.
+
+        Raises
+        ------
+        BadInputError
+            If it is none of these.
+        """
+        if name is not None and name not in self.measures:
+            raise BadInputError(
+                f"{name!r} cannot be replayed here",
+                where="measure",
+                remedy=f"one of {', '.join(self.measures)}",
+            )
+        return name or next(iter(self.measures))
+
     def lay_out(self, label: str) -> tuple[Replay, pd.DataFrame]:
         """Return the replay by one of the measures, and the scores that were recorded by it."""
         if label not in self._laid_out:
@@ -95,8 +111,26 @@ def quick_grid(channels: Sequence[str], **ways: Any) -> list[dict[str, Any]]:
     return sample(channels, n=GRID)
 
 
-def sources_of(report: EvaluationReport) -> list[Source]:
-    """Return what can be tuned in a report."""
+def sources_of(reports: AnyReport | Sequence[AnyReport]) -> list[Source]:
+    """Return what can be tuned in reports.
+
+    Raises
+    ------
+    BadInputError
+        If there is nothing.
+    """
+    given = reports if isinstance(reports, list | tuple) else (reports,)
+    found = [source for report in given for source in _sources(record_of(report))]
+    if not found:
+        raise BadInputError(
+            "no variant here kept candidates that a measure of a ranking judges, so no other "
+            "fusion can be replayed",
+            remedy="evaluate a workspace, or channels composed with evalnb.fused",
+        )
+    return found
+
+
+def _sources(report: EvaluationReport) -> list[Source]:
     kept = {result.variant for result in report.results if result.candidates}
     kinds: list[Kind] = [kind for kind in report.kinds if kind in {"unit", "document"}]
     measures = {}

@@ -17,7 +17,7 @@ from evalnb.comparison.replay import Replay
 from evalnb.comparison.tuning import Tuned, tune
 from evalnb.errors import BadInputError, CapabilityError
 from evalnb.evaluation.looks import looks_path, mark_look
-from evalnb.evaluation.report import AnyReport, EvaluationReport, record_of
+from evalnb.evaluation.report import AnyReport, EvaluationReport
 from evalnb.evaluation.request import Variant
 from evalnb.evaluation.variants import keep_variant
 from evalnb.files import checked_path
@@ -56,11 +56,8 @@ from evalnb.show.widgets.tuned import (
 if TYPE_CHECKING:
     import pandas as pd
 
-LOCKED = "the test split is locked, so that it can still judge what is chosen elsewhere"
-HONEST = (
-    "Settings chosen by looking at these cases seem better than they are; Try a grid says by how "
-    "much."
-)
+LOCKED = "the test split is locked, to judge what is chosen elsewhere"
+HONEST = "Settings chosen by looking at these cases seem better than they are; see Try a grid."
 
 
 class Tuning:
@@ -78,7 +75,7 @@ class Tuning:
     keep
         The variants file that "Keep this" extends.
     test
-        Open the test split at once. That it was looked at is noted beside the variants file.
+        Open the test split at once; the look is noted beside the variants file.
 
     Attributes
     ----------
@@ -107,14 +104,7 @@ class Tuning:
         keep: str | Path = "variants.json",
         test: bool = False,
     ) -> None:
-        given = reports if isinstance(reports, list | tuple) else (reports,)
-        self._sources = [source for report in given for source in sources_of(record_of(report))]
-        if not self._sources:
-            raise BadInputError(
-                "no variant here kept candidates that a measure of a ranking judges, so no other "
-                "fusion can be replayed",
-                remedy="evaluate a workspace, or channels composed with evalnb.fused",
-            )
+        self._sources = sources_of(reports)
         if system is not None and not hasattr(system, "open"):
             raise BadInputError(
                 f"system is a {type(system).__name__}, expected a search system",
@@ -253,9 +243,7 @@ class Tuning:
         self.name = widgets.Text(
             description="name", tooltip="what the kept variant is called", placeholder="tuned"
         )
-        live = "needs the system: Tuning(report, system=...)"
-        if self.system is not None:
-            live = "run every search with these settings"
+        live = "run every search with these settings; needs Tuning(report, system=...)"
         actions: dict[str, tuple[str, str, Callable[[], object]]] = {
             "reset": ("As recorded", "set all to what was run", self._reset),
             "grid": ("Try a grid", "try many settings, and take the best", self.try_grid),
@@ -285,16 +273,11 @@ class Tuning:
 
     def _choose_source(self, *, measure: str | None = None) -> None:
         """Lay out the controls of what was chosen; they stand as it was recorded."""
-        labels = self._source.measures
-        if measure is not None and measure not in labels:
-            raise BadInputError(
-                f"{measure!r} cannot be replayed here",
-                where="measure",
-                remedy=f"one of {', '.join(labels)}",
-            )
+        source = self._source
+        chosen = source.measure_named(measure)
         with self._update.once():
-            self.measure.options = list(labels)
-            self.measure.value = measure or next(iter(labels))
+            self.measure.options = list(source.measures)
+            self.measure.value = chosen
             if self._panel.children:
                 self.settings.close()
             replay = self._replay
