@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
 
-import evalnb
 from evalnb.errors import EvalnbError, NotebookError, NotFoundError
 from evalnb.gold.bundled import bundled_notebook
 from evalnb.show.html import page_facts
@@ -63,7 +62,7 @@ class Done:
 @cache
 def _code_digest() -> bytes:
     files = sorted(path for path in _PACKAGE.rglob("*") if path.suffix in _CODE)
-    digest = hashlib.sha256(evalnb.__version__.encode())
+    digest = hashlib.sha256()
     for path in files:
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.digest()

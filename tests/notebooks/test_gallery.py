@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import pandas as pd
 import pytest
 
 from evalnb.show import charts
+from evalnb.show.export import export_html
+from evalnb.show.notebooks import run_notebook
 
 NOTEBOOK = Path(__file__).resolve().parents[2] / "notebooks" / "gallery.ipynb"
 CELLS = {
@@ -65,3 +68,21 @@ def test_no_figure_is_written_otherwise_than_in_tables(shown: dict[str, Any]) ->
     assert {"▲ better +0.120", "▼ worse -0.150", "? undecided +0.030"} <= set(said)
     assert "0.610 [0.500, 0.710]" in shown["means"].alt
     assert "share 0.340, alone 0.550, lost without it 0.100" in shown["channels"].alt
+
+
+@pytest.mark.slow
+@pytest.mark.notebook
+@pytest.mark.browser
+def test_its_page_fits_a_phone_and_has_no_fault(chromium_path: str, tmp_path: Path) -> None:
+    playwright = pytest.importorskip("playwright.sync_api")
+    page = export_html(run_notebook("gallery", tmp_path), tmp_path / "gallery.html")
+    package = importlib.import_module("axe_playwright_python").__path__[0]
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium_path, args=["--no-sandbox"])
+        tab = browser.new_page(viewport={"width": 390, "height": 844})
+        tab.goto(page.as_uri())
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+        tab.evaluate((Path(package) / "axe.min.js").read_text())
+        found = tab.evaluate("axe.run().then((r) => r.violations.map((v) => [v.impact, v.id]))")
+        browser.close()
+    assert found == []
