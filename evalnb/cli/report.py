@@ -61,7 +61,8 @@ def report(
                 done.append(each)
                 note(f"{len(done)} of {len(tasks)}: {_told(each)}")
             errors += _failures(done, entries, single=len(reports) == 1)
-            for task in (each.task for each in done if each.error is None):
+            finished = {each.task for each in done if each.error is None}
+            for task in (task for task in tasks if task in finished):
                 for path in task.written:
                     show(str(path))
             if len(reports) > 1:

@@ -75,7 +75,7 @@
     table.tBodies[0].append(...rows);
   };
   for (const table of document.querySelectorAll(".scroll > table")) {
-    if (table.closest("details.case") || table.tBodies[0].rows.length < 2) continue;
+    if (table.closest("details.case") || !table.tBodies[0].rows[1]) continue;
     [...table.tHead.rows[0].cells].forEach((head, at) => {
       const button = document.createElement("button");
       button.type = "button";
