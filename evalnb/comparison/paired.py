@@ -103,7 +103,7 @@ class ComparisonRecord:
 
 
 def compare_frames(
-    scores: pd.DataFrame,
+    scores: pd.DataFrame | CaseScores,
     *,
     baseline: str,
     measures: Sequence[str] | None = None,
@@ -119,7 +119,8 @@ def compare_frames(
     Parameters
     ----------
     scores
-        The scores frame of one report or of several joined; a case's repetitions are averaged.
+        The scores frame of one report or of several joined, or what :func:`average_cases` made of
+        it.
     baseline
         Name of the variant that all others are compared with.
     measures
@@ -149,7 +150,7 @@ def compare_frames(
         If there are more hypotheses than the bound.
     """
     _check_arguments(alpha=alpha, margin=margin, seed=seed, adjustment=adjustment)
-    cases = average_cases(scores)
+    cases = scores if isinstance(scores, CaseScores) else average_cases(scores)
     at, chosen = _position(cases, baseline), _chosen_keys(cases, measures)
     check_limit(
         "hypotheses (measures x candidates)",
@@ -174,13 +175,13 @@ def compare_frames(
     return record.resolved() if resolution else record
 
 
-def mean_intervals(scores: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame:
+def mean_intervals(scores: pd.DataFrame | CaseScores, *, alpha: float = 0.05) -> pd.DataFrame:
     """Return the interval of every variant's mean under every measure, over its ok cases.
 
     Parameters
     ----------
     scores
-        A scores frame, or a slice of one.
+        A scores frame, a slice of one, or what :func:`average_cases` made of it.
 
     Returns
     -------
@@ -188,7 +189,7 @@ def mean_intervals(scores: pd.DataFrame, *, alpha: float = 0.05) -> pd.DataFrame
         Columns ``variant, measure, k, kind, ci_low, ci_high, ci_method``; empty ends where the
         values give no interval.
     """
-    cases = average_cases(scores)
+    cases = scores if isinstance(scores, CaseScores) else average_cases(scores)
     rows = []
     for v, variant in enumerate(cases.variants):
         for i, key in enumerate(cases.keys):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets as widgets
 
+from evalnb.comparison.case_scores import average_cases
 from evalnb.comparison.paired import ComparisonRecord, compare_frames, mean_intervals
 from evalnb.comparison.replay import Replay
 from evalnb.comparison.tuning import Tuned, tune
@@ -317,10 +318,11 @@ class Tuning:
 
         recorded = self._source.lay_out(self.measure.value)[1]
         both = pd.concat([recorded, these], ignore_index=True)
-        self.comparison = compare_frames(both, baseline=RECORDED, resolution=False)
+        cases = average_cases(both)
+        self.comparison = compare_frames(cases, baseline=RECORDED, resolution=False)
         self._row = compared_row(self.comparison)
-        left_out = both["case_id"].isin(self.needs_live)
-        self._means = mean_intervals(both[~left_out] if self.needs_live else both)
+        replayed = both[~both["case_id"].isin(self.needs_live)] if self.needs_live else cases
+        self._means = mean_intervals(replayed)
 
     def _note(self, words: str) -> None:
         """Say something that holds until the settings change."""
