@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from evalnb.evaluation.integrity import absent_labels, check_span, document_labels
-from evalnb.gold.cases import ContentExpectation, GoldCase
+from evalnb.gold.cases import GoldCase
+from evalnb.gold.labels import ContentExpectation
 from evalnb.measures.content import matching_units
 from evalnb.search.system import PinnedCorpus, Unit
 from evalnb.wording import listed

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from hashlib import sha256
 
 from evalnb.errors import GoldError, InvalidatedError
-from evalnb.gold.cases import GoldCase, GoldSpan
+from evalnb.gold.cases import GoldCase
+from evalnb.gold.labels import GoldSpan
 from evalnb.limits import Limits, check_limit
 from evalnb.measures.content import matching_units
 from evalnb.search.result import Citation, Hit, Kind, QueryResult, VisualProxy

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from evalnb.errors import GoldError
-from evalnb.gold.cases import LabelProvenance, Parsed, Split, imported_cases
+from evalnb.gold.cases import Parsed, Split, imported_cases
+from evalnb.gold.labels import LabelProvenance
 from evalnb.strict_json import take_objects
 from evalnb.wording import shown
 

@@ -8,15 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, NonNegativeInt, TypeAdapter
 
 from evalnb.gold.agreement import FORBIDDEN, Label
-from evalnb.gold.cases import (
-    ContentExpectation,
-    GoldCase,
-    GoldSpan,
-    Grade,
-    LabelProvenance,
-    Split,
-)
+from evalnb.gold.cases import GoldCase, Split
 from evalnb.gold.judging import Judgement, judged_case
+from evalnb.gold.labels import ContentExpectation, GoldSpan, Grade, LabelProvenance
 from evalnb.search.request import Id, Record, Text, _as_tuple
 from evalnb.search.result import Kind
 

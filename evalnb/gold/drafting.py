@@ -19,7 +19,7 @@ from pydantic import ValidationError
 from evalnb.errors import BadInputError, GoldError
 from evalnb.files import checked_path, read_bounded, write_file
 from evalnb.gold.agreement import FORBIDDEN, Label
-from evalnb.gold.cases import GoldCase, GoldDataset, LabelProvenance, Split
+from evalnb.gold.cases import GoldCase, GoldDataset, Split
 from evalnb.gold.dataset import check_dataset_id, load_gold_dir, write_gold_dir
 from evalnb.gold.draft_events import (
     EVENT,
@@ -38,6 +38,7 @@ from evalnb.gold.draft_state import DraftState
 from evalnb.gold.families import DERIVED, Family, split_by_family, suggest_families
 from evalnb.gold.journal import Journal
 from evalnb.gold.judging import Change, check_gradable, version_changes
+from evalnb.gold.labels import LabelProvenance
 from evalnb.limits import MANIFEST_BYTES
 from evalnb.search.request import Record
 from evalnb.search.result import Kind

@@ -11,7 +11,8 @@ from typing import Any
 from evalnb.errors import BadInputError, GoldError
 from evalnb.files import write_file
 from evalnb.gold.beir import write_beir_dir
-from evalnb.gold.cases import ContentExpectation, GoldCase, GoldDataset
+from evalnb.gold.cases import GoldCase, GoldDataset
+from evalnb.gold.labels import ContentExpectation
 from evalnb.gold.tabular.sheets import format_table
 from evalnb.gold.tabular.table import COLUMNS
 from evalnb.gold.trec import format_qrels, format_topics

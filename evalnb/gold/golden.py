@@ -8,7 +8,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from evalnb.errors import BadInputError, GoldError
-from evalnb.gold.cases import ContentExpectation, Parsed, Split, imported_cases
+from evalnb.gold.cases import Parsed, Split, imported_cases
+from evalnb.gold.labels import ContentExpectation
 from evalnb.gold.options import spell_option
 from evalnb.search.request import Query, Record, Text
 from evalnb.strict_json import describe_validation_error

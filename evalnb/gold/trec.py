@@ -266,7 +266,8 @@ def qrels_to_gold(
     GoldError
         If no judged query has a topic, or a text is no query.
     """
-    from evalnb.gold.cases import LabelProvenance, dataset_from_cases, imported_case
+    from evalnb.gold.cases import dataset_from_cases, imported_case
+    from evalnb.gold.labels import LabelProvenance
 
     texts = {key: key for key in qrels.grades} if topics is None else topics.texts
     provenance = LabelProvenance(note=f"imported from {Path(qrels.name).name}")

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from evalnb.gold.cases import INVISIBLE, GoldCase
+from evalnb.gold.cases import GoldCase
+from evalnb.gold.labels import INVISIBLE
 from evalnb.search.system import Unit
 
 TURKIC = frozenset({"tr", "az"})

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from evalnb.evaluation.report import EvaluationReport
-from evalnb.gold.cases import ContentExpectation, GoldCase
+from evalnb.gold.cases import GoldCase
+from evalnb.gold.labels import ContentExpectation
 from evalnb.search.result import KINDS
 from evalnb.wording import listed
 

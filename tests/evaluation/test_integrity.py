@@ -9,7 +9,8 @@ import pytest
 from evalnb.api import Limits, evaluate, open_workspace
 from evalnb.errors import GoldError, InvalidatedError, LimitExceededError
 from evalnb.evaluation.integrity import check_span
-from evalnb.gold.cases import GoldCase, GoldSpan, dataset_from_cases
+from evalnb.gold.cases import GoldCase, dataset_from_cases
+from evalnb.gold.labels import GoldSpan
 from evalnb.workspace.system import open_workspace as make_workspace
 
 TEXT = "a 😀 straße ends"

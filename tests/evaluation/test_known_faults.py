@@ -17,13 +17,8 @@ import pytest
 from evalnb.api import compare, evaluate
 from evalnb.errors import BadInputError, GoldError, NotEvaluatedError
 from evalnb.evaluation.runfiles import RunScores, score_run
-from evalnb.gold.cases import (
-    ContentExpectation,
-    GoldCase,
-    GoldDataset,
-    LabelledIds,
-    dataset_from_cases,
-)
+from evalnb.gold.cases import GoldCase, GoldDataset, dataset_from_cases
+from evalnb.gold.labels import ContentExpectation, LabelledIds
 from evalnb.gold.trec import Qrels, parse_qrels, parse_run, qrels_to_gold, rank_documents
 from evalnb.measures.content import match_content
 from evalnb.measures.scoring import plan_scoring, score_result

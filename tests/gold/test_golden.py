@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from evalnb.errors import BadInputError, GoldError
-from evalnb.gold.cases import ContentExpectation, LabelProvenance
 from evalnb.gold.golden import parse_golden
+from evalnb.gold.labels import ContentExpectation, LabelProvenance
 from evalnb.gold.loading import load_gold
 from evalnb.strict_json import parse_strict
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalnb.gold.cases import INVISIBLE, ContentExpectation, GoldCase
+from evalnb.gold.cases import GoldCase
+from evalnb.gold.labels import INVISIBLE, ContentExpectation
 from evalnb.measures.content import fold, match_content, matching_units
 from evalnb.search.request import QueryRequest
 from evalnb.search.system import Unit

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from evalnb.gold.cases import GoldCase, GoldSpan, JudgedEdge, LabelledIds
+from evalnb.gold.cases import GoldCase
+from evalnb.gold.labels import GoldSpan, JudgedEdge, LabelledIds
 from evalnb.measures.evidence import (
     edge_precision,
     forbidden_candidates,

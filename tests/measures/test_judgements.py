@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from evalnb.gold.cases import ContentExpectation, GoldCase, LabelledIds
+from evalnb.gold.cases import GoldCase
+from evalnb.gold.labels import ContentExpectation, LabelledIds
 from evalnb.measures.judgements import Judgements, judgements, ranking, target_kinds
 from evalnb.search.ids import canonical_id
 from evalnb.search.request import QueryRequest

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from evalnb.errors import BadInputError, UnknownMeasureError
-from evalnb.gold.cases import ContentExpectation, GoldCase, GoldSpan, LabelledIds
+from evalnb.gold.cases import GoldCase
+from evalnb.gold.labels import ContentExpectation, GoldSpan, LabelledIds
 from evalnb.measures.scoring import (
     ScoreRow,
     duplicates_dropped,
