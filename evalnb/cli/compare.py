@@ -67,6 +67,7 @@ def compare(
         raise BadInputError(f"--undecided is fail or warn, not {undecided!r}")
     if not gate and (junit or markdown):
         raise BadInputError("--junit and --markdown write gates, and none is given")
+    _refuse_overwriting(reports, (junit, markdown))
 
     first, *others = [api.load_report(path) for path in reports]
     results = first.gates(*gate, baseline=baseline, others=others, alpha=alpha) if gate else ()
@@ -103,6 +104,16 @@ def compare(
     unsure = undecided == "fail" and any(r.outcome == "undecided" for r in results)
     if unsure or (compared is not None and not compared.frame()["n"].any()):
         raise typer.Exit(3)  # nothing, or not enough, could be compared, as the text says
+
+
+def _refuse_overwriting(reports: Sequence[Path], outputs: Sequence[Path | None]) -> None:
+    """Refuse to write gates over a report that is read, or over each other."""
+    read = {path.resolve() for path in reports} | {(p / "report.json").resolve() for p in reports}
+    written = [path.resolve() for path in outputs if path is not None]
+    if over := next((path for path in written if path in read), None):
+        raise BadInputError("a report stands there", where=str(over), remedy="write to a new file")
+    if len(set(written)) < len(written):
+        raise BadInputError("--junit and --markdown name the same file", where=str(written[0]))
 
 
 def _ablations(report: Report, measures: list[str] | None) -> pd.DataFrame:

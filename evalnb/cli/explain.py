@@ -47,7 +47,9 @@ def explain(
         return
     for each in found:
         show(_text(each))
-    if not found:
+    if not found and not record.kinds:
+        show("N/A: the gold says nothing of what is right")
+    elif not found:
         show("n/a: no variant answered this case")
 
 
@@ -79,11 +81,17 @@ def _text(found: Explanation) -> str:
     lines = [
         f"{one_line(found.variant, 60)}: {found.measure} over {found.kind} ids",
         format_table(readings),
-        f"Another value by: {rules}." if rules else "Every rule gives the same value.",
+        _verdict(found, rules),
         format_table(hits) if found.hits else "nothing came back",
         *(f"missed: {one_line(key, 80)}" for key in found.missed),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _verdict(found: Explanation, rules: str) -> str:
+    if all(reading.value is None for reading in found.readings):
+        return f"N/A by every rule: no {found.kind} id of this case is labelled."
+    return f"Another value by: {rules}." if rules else "Every rule gives the same value."
 
 
 def _named(hit: Placed) -> str:

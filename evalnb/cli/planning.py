@@ -39,8 +39,9 @@ def power(
     from dataclasses import asdict
 
     from evalnb.comparison.planning import SPREADS, prospects
-    from evalnb.errors import NotFoundError
+    from evalnb.errors import BadInputError, NotFoundError
     from evalnb.gold.loading import load_gold
+    from evalnb.gold.stats import is_labelled
     from evalnb.show.numbers import format_value
     from evalnb.show.tables import Cell, Column, Table, format_table
     from evalnb.show.text import plural
@@ -50,6 +51,10 @@ def power(
     if not cases:
         there = ", ".join(dict.fromkeys(case.split for case in dataset.cases)) or "none"
         raise NotFoundError(f"no case is in the split {split!r}", remedy=f"splits: {there}")
+    silent = [case for case in cases if not is_labelled(case)]
+    if len(silent) == len(cases):
+        raise BadInputError("no case says what is right, so the set can show nothing")
+    cases = [case for case in cases if is_labelled(case)]
     families = len({case.family_key or case.case_id for case in cases})
     found = prospects(cases, difference=difference, spreads=spread or SPREADS, alpha=alpha)
     if as_json:
@@ -70,6 +75,10 @@ def power(
             )
         )
     show(f"{plural(len(cases), 'case')} in {families:,} families, split {split}")
+    if silent:
+        show(f"left out, as nothing is labelled: {plural(len(silent), 'case')}")
+    if all(each.resolves is None for each in found):
+        show("so few families cannot show any difference")
     show(format_table(Table(tuple(map(Column, headers)), tuple(rows), "Power")))
     show("Shows: four times in five, for one comparison by one measure; several need more.")
     show(LEGEND)

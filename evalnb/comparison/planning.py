@@ -132,7 +132,7 @@ def audit(
     Raises
     ------
     BadInputError
-        If n is below 1 or a mean lies outside [0, 1].
+        If n is below 1, a mean lies outside [0, 1], or a spread is not between 0 and 1.
     """
     from scipy.stats import t
 
@@ -142,6 +142,9 @@ def audit(
         if not 0 <= value <= 1:
             raise BadInputError(f"{name} has to lie in [0, 1], is {value}")
     _check_range("alpha", alpha, 0, 1)
+    spreads = tuple(spreads)
+    for spread in spreads:
+        _check_range("a spread", spread, 0, 1)
     difference = mean - baseline
     changed = math.ceil(abs(difference) * n - 1e-9)
     critical = float(t.ppf(1 - alpha / 2, n - 1)) if n > 1 else math.inf

@@ -5,7 +5,9 @@ from __future__ import annotations
 import codecs
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
@@ -14,7 +16,7 @@ from pydantic import BeforeValidator, Field, NonNegativeInt, ValidationError
 from evalnb.errors import BadInputError, NotFoundError
 from evalnb.evaluation.canonical import canonical_json
 from evalnb.evaluation.request import EvaluationRequest
-from evalnb.files import open_bounded, stands, write_file
+from evalnb.files import open_bounded, refuse_lfs_pointer, stands, write_file
 from evalnb.gold.cases import GoldCase
 from evalnb.limits import Limits, check_limit
 from evalnb.measures.judgements import Judgements, judgements
@@ -268,19 +270,56 @@ def load_report_record(path: Path) -> EvaluationReport:
             if below
             else "evalnb evaluate ... --out DIR writes one",
         ) from None
+    refuse_lfs_pointer(content, where=str(file))
     try:
-        return EvaluationReport.model_validate_json(content)
+        report = EvaluationReport.model_validate_json(content)
+        why = next(_disagreements(report), None)
     except ValidationError as error:
-        raise BadInputError(
-            _why_unreadable(content, error),
-            where=str(file),
-            remedy="write it again with evalnb evaluate",
-        ) from None
+        why = _why_unreadable(content, error)
+    if why:
+        remedy = "write it again with evalnb evaluate"
+        raise BadInputError(why, where=str(file), remedy=remedy) from None
+    return report
+
+
+def _disagreements(report: EvaluationReport) -> Iterator[str]:
+    """Say where a report that was edited by hand, or joined, contradicts itself."""
+    names = [variant.name for variant in report.variants]
+    case_ids = [case.case_id for case in report.cases]
+    found = Counter((each.variant, each.case_id, each.repetition) for each in report.results)
+    wanted = dict.fromkeys(product(names, case_ids, range(report.request.repetitions)))
+    yield from (f"the variant {key!r} stands twice" for key, n in Counter(names).items() if n > 1)
+    yield from (f"the case {key!r} stands twice" for key, n in Counter(case_ids).items() if n > 1)
+    for key, n in found.items():
+        if n > 1:
+            yield f"the result of {_words(key)} stands twice"
+        if key not in wanted:
+            yield f"the result of {_words(key)} is of no variant, case or repetition of the report"
+    if missing := [key for key in wanted if key not in found]:
+        yield f"{len(missing):,} of {len(wanted):,} results are missing: {_words(missing[0])}"
+    if not report.compared or not set(report.compared) <= set(report.measures):
+        yield "what is compared are not measures that were computed"
+    scored = Counter({(score.measure, score.kind) for e in report.results for score in e.scores})
+    for each in report.results:
+        place = _words((each.variant, each.case_id, each.repetition))
+        if Counter((score.measure, score.kind) for score in each.scores) != scored:
+            yield f"the result of {place} does not have every score once"
+        for channel, columns in each.candidates.items():
+            fits = len(columns.positions) == len(columns.scores)
+            if not fits or max(columns.positions, default=-1) >= len(report.ids):
+                yield f"the candidates of {channel!r} of {place} do not fit the report's ids"
+
+
+def _words(key: tuple[str, str, int]) -> str:
+    variant, case_id, repetition = key
+    return f"variant {variant!r}, case {case_id!r}, repetition {repetition}"
 
 
 def _why_unreadable(content: bytes, error: ValidationError) -> str:
     try:
-        written = json.loads(content)
+        written = json.loads(content.decode())
+    except UnicodeDecodeError as broken:
+        return f"not UTF-8 text ({broken.reason} at byte {broken.start})"
     except (ValueError, RecursionError) as broken:
         return f"not a whole JSON document ({broken}); was it cut off?"
     form = written.get("format") if isinstance(written, dict) else None

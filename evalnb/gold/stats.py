@@ -78,7 +78,7 @@ def gold_stats(dataset: GoldDataset) -> GoldStats:
             for name in _EVIDENCE
             if (total := sum(len(getattr(case, name)) for case in cases))
         },
-        unlabelled=sum(not _is_labelled(case) for case in cases),
+        unlabelled=sum(not is_labelled(case) for case in cases),
         notes=notes,
     )
 
@@ -121,10 +121,10 @@ def _count_labels(cases: Sequence[GoldCase], kind: Kind) -> LabelCounts:
     return LabelCounts(expected=expected, forbidden=forbidden, graded=graded)
 
 
-def _is_labelled(case: GoldCase) -> bool:
+def is_labelled(case: GoldCase) -> bool:
+    """Say whether anything is labelled: of a case without, every measure is undefined."""
     labels = (*_EVIDENCE, *(name for name in GoldCase.model_fields if "relevance" in name))
     return bool(
-        case.expected.model_fields_set
-        or case.forbidden.model_fields_set
+        any(ids for _, ids in (*case.expected, *case.forbidden))
         or any(getattr(case, name) for name in labels)
     )

@@ -220,3 +220,26 @@ def test_variants_that_differ_in_one_control_are_paired(run: Run) -> None:
         ("channels", '["keyword", "semantic"]'),
         ("rrf_k", "5"),
     ]
+
+
+def test_gates_are_not_written_over_a_report_or_over_each_other(run: Run) -> None:
+    report = saved("r.json", {"old": at(2), "new": at(1)})
+    before = report.read_bytes()
+    gate = ("compare", "r.json", "--baseline", "old", "--gate", "regressed<=0")
+    status, _, said = run(*gate, "--junit", report.resolve())
+    assert (status, report.read_bytes()) == (2, before)
+    assert "a report stands there" in said
+    status, _, said = run(*gate, "--junit", "gates", "--markdown", "./gates")
+    assert (status, Path("gates").exists()) == (2, False)
+    assert "name the same file" in said
+
+
+def test_an_explained_case_without_gold_says_so(run: Run) -> None:
+    none = saved("none.json", {"old": at(1)}, n=1, row="question {n},,")
+    case_id = ev.load_report(none).record.cases[0].case_id
+    status, out, _ = run("explain", "none.json", "--case", case_id, "-m", "RR")
+    assert "N/A: the gold says nothing of what is right" in out
+    saved("r.json", {"old": at(1)}, n=1)
+    status, out, _ = run("explain", "r.json", "--case", case_id, "-m", "unit:R@10")
+    assert (status, "Every rule" in out) == (0, False)
+    assert "N/A by every rule: no unit id of this case is labelled." in out

@@ -91,3 +91,33 @@ def test_a_figure_is_explained(report: Path, capsys: pytest.CaptureFixture[str])
     assert (one["variant"], one["readings"][0]["rule"]) == ("mine", "evalnb")
     assert main([*arguments, "--variant", "nobody"]) == 2
     assert "variants: mine, other" in capsys.readouterr().err
+
+
+def test_power_counts_only_cases_that_say_what_is_right(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "questions.csv"
+    path.write_text(ROWS + "a question without judgements,,development\n")
+    assert main(["power", str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("12 cases in 12 families, split development\n")
+    assert "left out, as nothing is labelled: 1 case\n" in shown
+    path.write_text("query,expected\none,\ntwo,\n")
+    assert main(["power", str(path)]) == 2
+    assert "no case says what is right" in capsys.readouterr().err
+
+
+def test_power_of_one_family_says_that_it_shows_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "questions.csv"
+    path.write_text("query,expected\none,a\n")
+    assert main(["power", str(path)]) == 0
+    assert "so few families cannot show any difference\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("spread", ["-1", "0", "nan", "inf"])
+def test_a_spread_that_is_none_is_refused(spread: str, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--n", "100", "--baseline", "0.5", "--mean", "0.6", "--spread", spread]
+    assert main(["audit", *options]) == 2
+    assert "a spread has to lie between 0 and 1" in capsys.readouterr().err
