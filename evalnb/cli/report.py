@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,7 +52,7 @@ def report(
             f"no report notebook named {unknown[0]!r}", remedy=f"there are {', '.join(NOTEBOOKS)}"
         )
     with sole_writer(out):
-        entries, errors = _readable(reports, out, baseline)
+        entries, unread, errors = _readable(reports, out, baseline)
         if runs:
             _write_runs(entries)
         else:
@@ -66,26 +67,37 @@ def report(
                 for path in task.written:
                     show(str(path))
             if len(reports) > 1:
-                show(str(write_index(entries, out / "index.html")))
+                show(str(write_index([*entries, *unread], out / "index.html")))
     if errors:
         raise typer.Exit(2 if 2 in errors else errors[0])
 
 
-def _readable(reports: Sequence[Path], out: Path, baseline: str) -> tuple[list[Entry], list[int]]:
-    """Read every report before a kernel starts; one of several that is none stops no other."""
+def _readable(
+    reports: Sequence[Path], out: Path, baseline: str
+) -> tuple[list[Entry], list[Entry], list[int]]:
+    """Read every report before a kernel starts; one of several that is none stops no other.
+
+    Returns
+    -------
+    tuple
+        What was read, what was not, and the exit statuses of why not.
+    """
     from evalnb.evaluation.report import load_report_record
     from evalnb.files import safe_file_name
     from evalnb.show.batch import report_file
     from evalnb.show.index import Entry
     from evalnb.show.reading import reading_of
 
-    entries, errors, names = [], [], []
+    entries, unread, errors, taken = [], [], [], {"index.html"}
     for path in reports:
         # Several reports get a folder each, named after their own.
         place = (path.parent if path.name == "report.json" else path).resolve()
-        name = place.name if place.is_dir() else place.stem
-        names.append(name)
-        name = name if names.count(name) == 1 else f"{name}-{names.count(name)}"
+        own = name = place.name if place.is_dir() else place.stem
+        for number in count(2):
+            if name not in taken:
+                break
+            name = f"{own}-{number}"
+        taken.add(name)
         try:
             record = load_report_record(report_file(path))
             if baseline:
@@ -95,10 +107,11 @@ def _readable(reports: Sequence[Path], out: Path, baseline: str) -> tuple[list[E
                 raise
             note(f"{error.code}: {error}")
             errors.append(error.exit_status)
+            unread.append(Entry.unread(error.message, name=name, report=path))
             continue
         folder = out if len(reports) == 1 else out / safe_file_name(name)
         entries.append(Entry.of(record, name=name, report=report_file(path), folder=folder))
-    return entries, errors
+    return entries, unread, errors
 
 
 def _told(done: Done) -> str:

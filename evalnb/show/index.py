@@ -31,6 +31,7 @@ class Entry:
     n_cases: int
     finished_at: str
     faults: list[str] = field(default_factory=list)
+    read: bool = True
 
     @classmethod
     def of(cls, record: EvaluationReport, *, name: str, report: Path, folder: Path) -> Entry:
@@ -43,6 +44,21 @@ class Entry:
             variants=tuple(variant.name for variant in record.variants),
             n_cases=len(record.cases),
             finished_at=record.observed.finished_at,
+        )
+
+    @classmethod
+    def unread(cls, why: str, *, name: str, report: Path) -> Entry:
+        """Keep of what could not be read why not; pages of an earlier report are not linked."""
+        return cls(
+            name=name,
+            report=report,
+            folder=report.parent,
+            dataset="",
+            variants=(),
+            n_cases=0,
+            finished_at="",
+            faults=[why],
+            read=False,
         )
 
 
@@ -84,7 +100,7 @@ def _row(entry: Entry, above: Path) -> tuple[Cell, ...]:
     pages = {
         name: page
         for name in ("variant_report", "case_drilldown")
-        if (page := entry.folder / f"{name}.html").is_file()
+        if entry.read and (page := entry.folder / f"{name}.html").is_file()
     }
     links = {name: Path(os.path.relpath(page, above)).as_posix() for name, page in pages.items()}
     said = (page_facts(page).get("description", "") for page in pages.values())
@@ -92,7 +108,10 @@ def _row(entry: Entry, above: Path) -> tuple[Cell, ...]:
     return (
         Cell(one_line(entry.name, 80), href=links.get("variant_report", "")),
         Cell(one_line(entry.dataset, 120)),
-        Cell(format_count(entry.n_cases), href=links.get("case_drilldown", "")),
+        Cell(
+            format_count(entry.n_cases) if entry.read else "",
+            href=links.get("case_drilldown", ""),
+        ),
         Cell(listed((one_line(name, 40) for name in entry.variants), NAMES_SHOWN)),
         Cell(one_line(verdict, 300), "worse" if entry.faults else ""),
         Cell(entry.finished_at[:16].replace("T", " ")),

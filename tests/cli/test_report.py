@@ -1,0 +1,44 @@
+"""Where ``evalnb report`` puts several reports."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import evalnb as ev
+from evalnb.cli.main import main
+from evalnb.cli.report import _readable
+from evalnb.show.index import write_index
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    (tmp_path / "gold.csv").write_text("query,expected\none,a\n")
+    return ev.evaluate(tmp_path / "gold.csv", {"old": lambda query: ["a"]}).save(tmp_path / "a")
+
+
+def test_reports_of_one_name_get_a_folder_each(report: Path, tmp_path: Path) -> None:
+    places = [tmp_path / name for name in ("x/a", "a-2", "index.html.json")]
+    for place in places:
+        place.parent.mkdir(exist_ok=True)
+        shutil.copy(report, place)
+    paths = [str(path) for path in (report, *places)]
+    out = tmp_path / "out"
+    assert main(["report", *paths, "--out", str(out), "--runs"]) == 0
+    found = {path.name: len(list(path.iterdir())) for path in out.iterdir()}
+    assert sorted(found) == ["a", "a-2", "a-2-2", "index.html-2"]
+    assert len(set(found.values())) == 1
+
+
+def test_the_index_lists_what_could_not_be_read(report: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_text('{"format": ')
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "variant_report.html").write_text("of an earlier report")
+    entries, unread, errors = _readable([broken, report], tmp_path, "")
+    assert ([entry.name for entry in entries], errors) == (["a"], [2])
+    page = write_index([*entries, *unread], tmp_path / "index.html").read_text()
+    assert '<td class="worse">not a whole JSON document' in page
+    assert "broken/variant_report.html" not in page
