@@ -181,5 +181,6 @@ def tool_bundle(box: widgets.Widget, *, html: str, text: str, **kwargs: Any) -> 
     kwargs
         As ``_repr_mimebundle_`` gets them.
     """
-    bundle = dict(box._repr_mimebundle_(**kwargs) or {})
+    live = box._repr_mimebundle_  # None of a tool that was closed
+    bundle = dict((live and live(**kwargs)) or {})
     return bundle | {"text/html": f'<div class="evalnb">\n{html}\n</div>', "text/plain": text}

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as widgets
+from pydantic import ValidationError
 
 from evalnb.comparison.case_scores import average_cases
 from evalnb.comparison.paired import ComparisonRecord, compare_frames, mean_intervals
@@ -53,6 +54,7 @@ from evalnb.show.widgets.tuned import (
     picture_html,
     state_words,
 )
+from evalnb.strict_json import describe_validation_error
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -112,6 +114,8 @@ class Tuning:
                 remedy="pass the workspace, or what evalnb.fused or evalnb.system returned",
             )
         self.path = checked_path(keep)
+        if not self.path.name:
+            raise BadInputError(f"{str(keep)!r} names no file", where="keep")
         self.system = system
         self.comparison: ComparisonRecord | None = None
         self.needs_live: Mapping[str, str] = {}
@@ -219,7 +223,10 @@ class Tuning:
     def _variant(self, name: str, *, label: str | None = None) -> Variant:
         overrides = Overrides.model_validate(self.overrides())
         system = self._source.variant.system
-        return Variant(name=name, label=label, system=system, overrides=overrides)
+        try:
+            return Variant(name=name, label=label, system=system, overrides=overrides)
+        except ValidationError as error:
+            raise BadInputError(describe_validation_error(error)) from None
 
     def _shown(self, part: str) -> pd.DataFrame:
         import pandas as pd

@@ -386,3 +386,24 @@ def test_changing_the_data_leaves_no_old_observer(
     tool._update._function = lambda: calls.append(None)
     tool.settings.rrf_k.value = 2
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("name", ["a\nb", "<i>\x00", "x" * 600])
+def test_a_name_that_no_variant_can_have_is_refused_in_words(tool: Tuning, name: str) -> None:
+    with pytest.raises(BadInputError, match=r"^name: "):
+        tool.keep(name)
+    tool.name.value = name
+    tool.buttons["keep"].click()
+    assert "name: " in tool.state.text
+    assert "pydantic" not in tool.state.text
+    assert not tool.path.exists()
+
+
+def test_a_file_to_keep_in_has_a_name(report: EvaluationReport) -> None:
+    with pytest.raises(BadInputError, match="keep: '' names no file"):
+        Tuning(report, keep="")
+
+
+def test_a_closed_tool_still_shows_what_it_showed(tool: Tuning) -> None:
+    tool.close()
+    assert tool.state.text in tool._repr_mimebundle_()["text/html"]
