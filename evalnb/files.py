@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import codecs
 import difflib
+import fcntl
 import os
 import re
 import shutil
 import tempfile
+import time
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote
 
-from evalnb.errors import BadInputError, GoldError, NotFoundError
+from evalnb.errors import BadInputError, BusyError, GoldError, NotFoundError
 from evalnb.limits import MANIFEST_BYTES, check_limit
 from evalnb.wording import shown
 
@@ -30,6 +32,21 @@ _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 UNFINISHED = ".evalnb-"  # begins the name of a file until it is whole
 
 
+@contextmanager
+def explained(what: str, where: object, *, remedy: str | None = None) -> Iterator[None]:
+    """Say in words what the system refuses inside.
+
+    Raises
+    ------
+    BadInputError
+        In place of an OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise BadInputError(f"{what}: {error.strerror}", where=str(where), remedy=remedy) from error
+
+
 def stands(path: Path) -> bool:
     """Whether anything is there.
 
@@ -38,12 +55,8 @@ def stands(path: Path) -> bool:
     BadInputError
         If the system cannot even look: a name that is too long, a folder that is closed to us.
     """
-    try:
+    with explained("cannot be looked up", shown(str(path))):
         return path.exists()
-    except OSError as error:
-        raise BadInputError(
-            f"cannot be looked up: {error.strerror}", where=shown(str(path))
-        ) from error
 
 
 def checked_path(given: object) -> Path:
@@ -88,10 +101,8 @@ def open_bounded(path: Path, *, bound: int, what: str) -> BufferedReader:
     if not path.is_file():
         found = "a folder" if path.is_dir() else "not a regular file"
         raise BadInputError(f"found {found}, expected {what}", where=str(path))
-    try:
+    with explained("cannot be read", path):
         file = path.open("rb")
-    except OSError as error:
-        raise BadInputError(f"cannot be read: {error.strerror}", where=str(path)) from error
     try:
         size = os.fstat(file.fileno()).st_size
         check_limit(f"bytes of {what}", size, bound, argument="", where=str(path))
@@ -298,6 +309,26 @@ def clear_unfinished(folder: Path) -> None:
             shutil.rmtree(stale, ignore_errors=True)
         else:
             stale.unlink(missing_ok=True)
+
+
+def lock(file: int, busy: BusyError, *, patience_s: float = 0.0) -> None:
+    """Hold what is open alone, until it is closed or the process ends.
+
+    Raises
+    ------
+    BusyError
+        The one given, if another process held it all the while.
+    """
+    end = time.monotonic() + patience_s
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                raise busy from None
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _make_parent(path: Path) -> None:

@@ -34,24 +34,18 @@ def lab(
     import sys
     import tempfile
 
-    from evalnb.errors import BadInputError
-    from evalnb.files import write_file
+    from evalnb.files import explained, write_file
     from evalnb.gold.bundled import bundled_path
 
     source = bundled_path("notebooks", "variant_report.ipynb").parent
-    try:
+    remedy = "name a folder of your own: evalnb lab DIR"
+    with explained("cannot be written to", folder, remedy=remedy):
         for notebook in sorted(source.glob("*.ipynb")):
             copy = folder / notebook.name
             if not copy.exists():
                 write_file(copy, notebook.read_bytes())
         with tempfile.TemporaryFile(dir=folder):
             pass  # what notebooks write has room too
-    except OSError as error:
-        raise BadInputError(
-            f"cannot be written to: {error.strerror}",
-            where=str(folder),
-            remedy="name a folder of your own: evalnb lab DIR",
-        ) from error
     note(f"notebooks: {folder.resolve()}")
     command = [
         sys.executable,

@@ -29,13 +29,18 @@ def sole_writer(out: Path | None) -> Iterator[None]:
     if out is None:
         yield
         return
-    from evalnb.files import clear_unfinished
+    from evalnb.files import clear_unfinished, lock
 
     made = not out.exists()
     out.mkdir(parents=True, exist_ok=True)
     folder = os.open(out, os.O_RDONLY)
     try:
-        _lock(folder, out)
+        busy = BusyError(
+            "another run is writing to this folder",
+            where=str(out),
+            remedy="wait for it, or choose another folder",
+        )
+        lock(folder, busy)
         clear_unfinished(out)
         yield
     except (EvalnbError, KeyboardInterrupt):
@@ -45,19 +50,6 @@ def sole_writer(out: Path | None) -> Iterator[None]:
         raise
     finally:
         os.close(folder)
-
-
-def _lock(folder: int, out: Path) -> None:
-    import fcntl
-
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise BusyError(
-            "another run is writing to this folder",
-            where=str(out),
-            remedy="wait for it, or choose another folder",
-        ) from None
 
 
 def write_folder(

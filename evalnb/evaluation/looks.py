@@ -14,7 +14,7 @@ from typing import Any
 
 from evalnb.errors import BadInputError
 from evalnb.evaluation.report import DatasetRecord
-from evalnb.files import read_bounded, stands
+from evalnb.files import explained, read_bounded, stands
 from evalnb.limits import CASES_BYTES
 from evalnb.strict_json import parse_strict
 
@@ -40,7 +40,11 @@ def mark_look(path: Path, dataset: DatasetRecord) -> list[str]:
     when = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
     look = {"dataset": dataset.id, "version_sha": dataset.version_sha, "split": dataset.split}
     line = f"{json.dumps(look | {'looked_at': when}, ensure_ascii=False)}\n".encode()
-    try:
+    with explained(
+        "that the test split was looked at cannot be noted",
+        path,
+        remedy="keep variants in a folder that you may write to",
+    ):
         path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         try:
@@ -48,12 +52,6 @@ def mark_look(path: Path, dataset: DatasetRecord) -> list[str]:
             os.fsync(handle)
         finally:
             os.close(handle)
-    except OSError as error:
-        raise BadInputError(
-            f"that the test split was looked at cannot be noted: {error.strerror}",
-            where=str(path),
-            remedy="keep variants in a folder that you may write to",
-        ) from error
     return looks(path, dataset)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from evalnb.errors import BadInputError
 from evalnb.evaluation.request import VARIANTS_FORMAT, Variant, VariantsFile
-from evalnb.files import no_gold, read_bounded, stands, write_file
+from evalnb.files import explained, no_gold, read_bounded, stands, write_file
 from evalnb.limits import CASES_BYTES
 from evalnb.strict_json import load_strict, parse_strict
 
@@ -42,25 +42,19 @@ def keep_variant(path: Path, variant: Variant) -> str:
         If what stands there is no variants file, or cannot be written.
     """
     entry = variant.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
-    try:
-        with _alone(path.parent):
-            written: dict[str, Any] = {"format": VARIANTS_FORMAT, "variants": []}
-            kept: tuple[Variant, ...] = ()
-            if stands(path):
-                written, file = _read(path)
-                kept = file.variants
-            name = _free_name(variant, kept)
-            if all(other.name != name for other in kept):
-                written["variants"].append(entry | {"name": name})
-                text = json.dumps(written, ensure_ascii=False, indent=1)
-                write_file(path, f"{text}\n".encode())
-            return name
-    except OSError as error:
-        raise BadInputError(
-            f"cannot be written: {error.strerror}",
-            where=str(path),
-            remedy="name a file in a folder that you may write to",
-        ) from error
+    remedy = "name a file in a folder that you may write to"
+    with explained("cannot be written", path, remedy=remedy), _alone(path.parent):
+        written: dict[str, Any] = {"format": VARIANTS_FORMAT, "variants": []}
+        kept: tuple[Variant, ...] = ()
+        if stands(path):
+            written, file = _read(path)
+            kept = file.variants
+        name = _free_name(variant, kept)
+        if all(other.name != name for other in kept):
+            written["variants"].append(entry | {"name": name})
+            text = json.dumps(written, ensure_ascii=False, indent=1)
+            write_file(path, f"{text}\n".encode())
+        return name
 
 
 def _free_name(variant: Variant, kept: tuple[Variant, ...]) -> str:

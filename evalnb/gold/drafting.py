@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from evalnb.errors import BadInputError, GoldError
-from evalnb.files import checked_path, read_bounded, write_file
+from evalnb.files import checked_path, explained, read_bounded, write_file
 from evalnb.gold.agreement import FORBIDDEN, Label
 from evalnb.gold.cases import GoldCase, GoldDataset, Split
 from evalnb.gold.dataset import check_dataset_id, load_gold_dir, write_gold_dir
@@ -108,17 +108,11 @@ def open_draft(
         "note": note,
     }
     given = {name: value for name, value in given.items() if value is not None}
-    try:
+    with explained("cannot be written", place, remedy="choose a folder that you may write to"):
         if (place / HEADER).exists():
             header = _gone_on(place / HEADER, given)
         else:
             header = _begun(place, given, previous)
-    except OSError as error:
-        raise BadInputError(
-            f"cannot be written: {error.strerror}",
-            where=str(place),
-            remedy="choose a folder that you may write to",
-        ) from error
     return Draft(place, header)
 
 
@@ -391,10 +385,6 @@ class Draft:
             raise GoldError("there are no questions yet", where=str(self.folder))
         if dataset.version_sha == self.header.previous:
             raise GoldError("nothing has changed since the version before", where=str(self.folder))
-        try:
+        with explained("cannot be written", target):
             written = write_gold_dir(dataset, target)
-        except OSError as error:
-            raise BadInputError(
-                f"cannot be written: {error.strerror}", where=str(target)
-            ) from error
         return Pinned(written, target, version_changes(self.previous, written))

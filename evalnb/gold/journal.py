@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from evalnb.errors import BadInputError, BusyError, GoldError
+from evalnb.errors import BusyError, GoldError
+from evalnb.files import explained, lock
 from evalnb.limits import CASES_BYTES, check_limit
 
 PATIENCE_S = 10.0  # others hold the file for one line; longer means that one of them was stopped
+_ROOM = "make room, or choose a folder that you may write to"
 
 
 class Journal:
@@ -56,24 +56,28 @@ class Journal:
             self._catch_up(file)
             grown = self._end + len(line) + 1
             check_limit("bytes of a journal", grown, CASES_BYTES, argument="", where=str(self.path))
-            try:
-                os.ftruncate(file, self._end)
-                _write_all(file, line + b"\n")
-                os.fsync(file)
-            except OSError as error:
-                with suppress(OSError):
+            with explained("not saved", self.path, remedy=_ROOM):
+                try:
                     os.ftruncate(file, self._end)
-                raise self._refused("not saved", error) from error
+                    _write_all(file, line + b"\n")
+                    os.fsync(file)
+                except OSError:
+                    with suppress(OSError):
+                        os.ftruncate(file, self._end)
+                    raise
             self._catch_up(file)
 
     @contextmanager
     def _locked(self, flags: int = 0) -> Iterator[int]:
-        try:
+        with explained("cannot be written", self.path, remedy=_ROOM):
             file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | flags, 0o644)
-        except OSError as error:
-            raise self._refused("cannot be written", error) from error
         try:
-            _lock(file, self.path)
+            busy = BusyError(
+                f"another process has held the file for {PATIENCE_S:g} seconds",
+                where=str(self.path),
+                remedy="end the notebook that hangs, then try again",
+            )
+            lock(file, busy, patience_s=PATIENCE_S)
             yield file
         finally:
             os.close(file)  # which also unlocks it
@@ -92,30 +96,6 @@ class Journal:
             self._take(line, self._number + 1)
             self._number += 1
             self._end += len(line) + 1
-
-    def _refused(self, what: str, error: OSError) -> BadInputError:
-        return BadInputError(
-            f"{what}: {error.strerror}",
-            where=str(self.path),
-            remedy="make room, or choose a folder that you may write to",
-        )
-
-
-def _lock(file: int, path: Path) -> None:
-    end = time.monotonic() + PATIENCE_S
-    while True:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > end:
-                raise BusyError(
-                    f"another process has held the file for {PATIENCE_S:g} seconds",
-                    where=str(path),
-                    remedy="end the notebook that hangs, then try again",
-                ) from None
-            time.sleep(0.01)
-        else:
-            return
 
 
 def _write_all(file: int, content: bytes) -> None:

@@ -12,7 +12,6 @@ references are no foreign keys: checking them late costs a scan of the table for
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
@@ -22,6 +21,7 @@ from typing import Self, TypeVar
 from urllib.parse import quote
 
 from evalnb.errors import BadInputError, BusyError, IntegrityError, NotFoundError
+from evalnb.files import lock
 
 FILE_NAME = "workspace.sqlite"
 LOCK_NAME = "lock"
@@ -272,15 +272,13 @@ def write_lock(folder: Path) -> Iterator[None]:
     BusyError
         If another process changes it now.
     """
-    with (folder / LOCK_NAME).open("a") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BusyError(
-                "another process is changing the workspace",
-                where=str(folder),
-                remedy="wait until it has finished and try again; searching works meanwhile",
-            ) from None
+    with (folder / LOCK_NAME).open("a") as file:
+        busy = BusyError(
+            "another process is changing the workspace",
+            where=str(folder),
+            remedy="wait until it has finished and try again; searching works meanwhile",
+        )
+        lock(file.fileno(), busy)
         yield
 
 
