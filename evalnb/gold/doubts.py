@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from math import ceil
 
 from evalnb.gold.cases import GoldCase
+from evalnb.gold.likeness import AlikeSets, folded_words
 
 LIKENESS = 0.8  # shared words over all words of two questions: four of five
 MOST_WORDS = 64  # of one question that are compared; a pasted page is no question
 MOST_HOLDERS = 50  # questions looked up by one word; a word of more tells them apart badly
 MOST_TWINS = 1_000  # a set made from a template is known as one by then
 SHOWN = 20
-_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,55 +56,24 @@ class TwinFinder:
 
     def add(self, case: GoldCase) -> None:
         """Take one more case in."""
-        folded = unicodedata.normalize("NFKC", case.request.query).casefold()
-        words = dict.fromkeys(_WORD.findall(folded)) or {folded: None}
-        numbers = [self._numbers.setdefault(word, len(self._numbers)) for word in words]
-        kept = tuple(numbers[:MOST_WORDS])
+        words = list(dict.fromkeys(folded_words(case.request.query)))[:MOST_WORDS]
+        kept = tuple(sorted(self._numbers.setdefault(word, len(self._numbers)) for word in words))
         self._counts.update(kept)
         self._asked.append((kept, _Place(case.case_id, case.split, case.family)))
 
     def find(self) -> Iterator[Twins]:
         """Compare every question with those before it that share a rare word."""
-        groups: dict[tuple[int, ...], list[_Place]] = {}
-        holders: dict[int, list[tuple[int, ...]]] = defaultdict(list)
+        groups: dict[tuple[int, ...], list[_Place]] = defaultdict(list)
+        asked: AlikeSets[tuple[int, ...], int]
+        asked = AlikeSets(self._counts, likeness=LIKENESS, most=MOST_HOLDERS)
         for words, place in self._asked:
-            rarest = tuple(sorted(words, key=lambda word: (self._counts[word], word)))
-            prefix = _prefix(rarest)
-            near = dict.fromkeys(other for word in prefix for other in holders[word])
-            if (twin := _apart(place, rarest, near, groups)) is not None:
-                yield twin
-            if rarest not in groups:
-                groups[rarest] = []
-                for word in prefix:
-                    if len(holders[word]) < MOST_HOLDERS:
-                        holders[word].append(rarest)
-            _remember(groups[rarest], place)
-
-
-def _prefix(rarest: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the words of which two questions that are alike must share at least one."""
-    return rarest[: len(rarest) - ceil(LIKENESS * len(rarest)) + 1]
-
-
-def _apart(
-    place: _Place,
-    words: tuple[int, ...],
-    near: Iterable[tuple[int, ...]],
-    groups: Mapping[tuple[int, ...], list[_Place]],
-) -> Twins | None:
-    own = set(words)
-    alike = [words] if words in groups else []
-    alike += (other for other in near if other != words and _alike(own, other))
-    others = [member for key in alike for member in groups[key] if member.family != place.family]
-    for other in others:
-        if other.split != place.split:
-            return Twins(other.case_id, place.case_id, "splits")
-    return Twins(others[0].case_id, place.case_id, "families") if others else None
-
-
-def _alike(words: set[int], others: tuple[int, ...]) -> bool:
-    shared = len(words.intersection(others))
-    return shared >= LIKENESS * (len(words) + len(others) - shared)
+            near = [words, *(other for other, _ in asked.take(words, words) if other != words)]
+            others = [each for key in near for each in groups[key] if each.family != place.family]
+            if others:
+                twin = next((each for each in others if each.split != place.split), others[0])
+                across = "families" if twin.split == place.split else "splits"
+                yield Twins(twin.case_id, place.case_id, across)
+            _remember(groups[words], place)
 
 
 def _remember(group: list[_Place], place: _Place) -> None:

@@ -8,20 +8,17 @@ two texts are editions of each other is for people to say.
 from __future__ import annotations
 
 import hashlib
-import re
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from math import ceil
 
 from evalnb.errors import BadInputError, GoldError
 from evalnb.gold.cases import Split
 from evalnb.gold.doubts import LIKENESS
+from evalnb.gold.likeness import AlikeSets, folded_words
 
 SHINGLE = 5  # words in a row: long enough to be no common phrase
 DERIVED = 0.5  # shared shingles over all shingles of two texts, from which one is an edition
-_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +67,7 @@ def near_duplicates(
     """Find every pair of texts whose sets of word shingles are alike; exact, whatever the number.
 
     The likeness is the Jaccard index |A ∩ B| / |A ∪ B| of sets of ``shingle`` words in a row,
-    folded by case and Unicode form; a shorter text is one shingle. Two sets can only reach it if
-    they share one of their rarest shingles (Chaudhuri, Ganti and Kaushik 2006, "A primitive
-    operator for similarity joins"), so that only such pairs are compared.
+    folded by case and Unicode form; a shorter text is one shingle.
 
     Raises
     ------
@@ -86,21 +81,13 @@ def near_duplicates(
         )
     sets = {key: _shingles(text, shingle) for key, text in texts.items()}
     counts = Counter(piece for pieces in sets.values() for piece in pieces)
-    holders: dict[str, list[str]] = defaultdict(list)
+    taken: AlikeSets[str, str] = AlikeSets(counts, likeness=likeness)
     for key, pieces in sets.items():
-        rarest = sorted(pieces, key=lambda piece: (counts[piece], piece))
-        prefix = rarest[: len(rarest) - ceil(likeness * len(rarest) - 1e-9) + 1]
-        for other in dict.fromkeys(other for piece in prefix for other in holders[piece]):
-            shared = len(pieces & sets[other])
-            alike = shared / (len(pieces) + len(sets[other]) - shared)
-            if alike >= likeness:
-                yield Near(other, key, alike)
-        for piece in prefix:
-            holders[piece].append(key)
+        yield from (Near(other, key, alike) for other, alike in taken.take(key, pieces))
 
 
 def _shingles(text: str, size: int) -> frozenset[str]:
-    words = _WORD.findall(unicodedata.normalize("NFKC", text).casefold()) or [text]
+    words = folded_words(text)
     return frozenset(" ".join(words[at : at + size]) for at in range(max(1, len(words) - size + 1)))
 
 
