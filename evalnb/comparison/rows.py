@@ -15,7 +15,7 @@ from evalnb.comparison.flips import FlipTests, flip_tests, resolvable
 from evalnb.comparison.multiplicity import benjamini_hochberg, holm
 from evalnb.comparison.notes import pairing_notes
 from evalnb.comparison.pairs import Pairs
-from evalnb.comparison.power import Resolution
+from evalnb.comparison.power import Resolution, sets_for
 from evalnb.comparison.signs import Floats
 from evalnb.comparison.traits import Traits
 from evalnb.comparison.verdicts import decide
@@ -99,10 +99,11 @@ def comparison_rows(
     paired = [hypothesis for hypothesis in hypotheses if hypothesis.pairs.n]
     tests = iter(_test(paired, scores, alpha=alpha, seed=seed, adjustment=adjustment))
     outcomes = [next(tests) if hypothesis.pairs.n else None for hypothesis in hypotheses]
+    n_sets = sets_for(len(paired))
     return [
         (
             _row(hypothesis, tested, scores, alpha=alpha, margin=margin),
-            _resolution(hypothesis.pairs, tested, seed=seed) if tested else None,
+            _resolution(hypothesis.pairs, tested, seed=seed, n_sets=n_sets) if tested else None,
         )
         for hypothesis, tested in zip(hypotheses, outcomes, strict=True)
     ]
@@ -259,5 +260,6 @@ def _tested_columns(
     }
 
 
-def _resolution(pairs: Pairs, tested: Tested, *, seed: int) -> Resolution:
-    return Resolution(pairs.own_sums, pairs.own_sizes, level=tested.level, seed=seed)
+def _resolution(pairs: Pairs, tested: Tested, *, seed: int, n_sets: int) -> Resolution:
+    sums, sizes = pairs.own_sums, pairs.own_sizes
+    return Resolution(sums, sizes, level=tested.level, seed=seed, n_sets=n_sets)

@@ -5,7 +5,7 @@ import pytest
 
 from evalnb.comparison import power
 from evalnb.comparison.flips import flip_tests
-from evalnb.comparison.power import Resolution, family_dependence
+from evalnb.comparison.power import Resolution, family_dependence, sets_for
 
 RNG = np.random.default_rng(11)
 NORMAL = RNG.normal(0.03, 0.2, 40)
@@ -130,3 +130,19 @@ def test_dependence_of_families_that_differ_as_much_inside_as_between() -> None:
 )
 def test_dependence_is_absent(differences: list[float], families: list[int]) -> None:
     assert family_dependence(np.array(differences), np.array(families, dtype=int)) is None
+
+
+def test_many_rows_are_resolved_from_fewer_sets_to_about_the_same_figure() -> None:
+    assert [sets_for(n) for n in (0, 1, 32, 64, 600, 100_000)] == [
+        2_000,
+        2_000,
+        2_000,
+        1_000,
+        106,
+        100,
+    ]
+    sums, sizes = NORMAL[:20], ONES[:20]
+    full = Resolution(sums, sizes, level=0.05).smallest_difference()
+    few = Resolution(sums, sizes, level=0.05, n_sets=sets_for(600)).smallest_difference()
+    assert few == pytest.approx(full, rel=0.15)
+    assert few != full
