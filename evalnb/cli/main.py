@@ -91,7 +91,7 @@ def _explained(error: Exception) -> int:
     if isinstance(error, BrokenPipeError):
         return CLOSED_PIPE
     if isinstance(error, OSError):
-        return _refused(error)
+        return refused(error)
     import traceback
 
     note("".join(traceback.format_exception(error)).rstrip())
@@ -99,7 +99,7 @@ def _explained(error: Exception) -> int:
     return OWN_FAULT
 
 
-def _refused(error: OSError) -> int:
+def refused(error: OSError) -> int:
     """Name the file that the system refused; a full disk is not the input's fault."""
     full = error.errno in MACHINE_FAULTS
     place = f"{error.filename}: " if error.filename else ""
@@ -115,7 +115,7 @@ def _delivered(status: int) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if isinstance(error, BrokenPipeError):
             return CLOSED_PIPE
-        return status or _refused(error)
+        return status or refused(error)
     return status
 
 

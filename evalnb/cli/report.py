@@ -122,17 +122,24 @@ def _told(done: Done) -> str:
 
 def _failures(done: Sequence[Done], entries: Sequence[Entry], *, single: bool) -> list[int]:
     """Say what failed; a single report's error is the command's own."""
+    from evalnb.cli.main import refused
+
     errors = []
     for each in done:
         if each.error is None:
             continue
-        if single or not isinstance(each.error, EvalnbError):
+        if single:
             raise each.error
-        note(f"{each.error.code}: {each.error}")
-        errors.append(each.error.exit_status)
+        if isinstance(each.error, EvalnbError):
+            why = each.error.message
+            note(f"{each.error.code}: {each.error}")
+            errors.append(each.error.exit_status)
+        else:  # a full disk, or a folder closed to us
+            why = str(each.error.strerror)
+            errors.append(refused(each.error))
         for entry in entries:
             if entry.folder == each.task.folder:
-                entry.faults.append(each.error.message)
+                entry.faults.append(why)
     return errors
 
 

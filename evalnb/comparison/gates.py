@@ -107,12 +107,17 @@ def check_gates(
     BadInputError
         If a gate is none of the forms, or needs a baseline and there is none.
     UnknownMeasureError, NotFoundError
-        If a gate names a measure or a case that does not exist.
+        If a gate names a measure or a case that does not exist, or the baseline is no variant.
     """
     parsed = [_parse(text, compared[0] if compared else None) for text in gates]
     asked = tuple(dict.fromkeys(m for text in gates if (m := _tested(text))))
     variants = list(dict.fromkeys(scores["variant"]))
     candidates = [name for name in variants if name != baseline] or variants
+    if baseline is not None and baseline not in variants:
+        raise NotFoundError(
+            f"the baseline {baseline!r} is no variant{near_names(baseline, variants)}",
+            remedy=f"variants: {', '.join(variants)}",
+        )
     evidence = _Evidence(scores, baseline if len(variants) > 1 else None, asked, alpha, seed)
     return tuple(
         GateResult(gate.text, gate.scope, candidate, *gate.check(evidence, candidate))
@@ -279,7 +284,7 @@ def _regressed(measure: str, bound: int) -> _Check:
         rows = found.changed[found.changed["candidate"] == candidate]
         gains = measure_traits(measure).direction * rows["diff"]
         worse = tuple(map(str, rows.loc[gains < 0, "case_id"]))
-        detail = f"{len(worse)} cases got worse by {measure}"
+        detail = f"{len(worse)} case{'s' * (len(worse) != 1)} got worse by {measure}"
         detail += f": {listed(worse, most=5)}" if worse else ""
         return "passed" if len(worse) <= bound else "failed", detail, worse
 

@@ -142,7 +142,7 @@ def tune(
     Raises
     ------
     BadInputError
-        If the report is of the test split, or settings are none or too many.
+        If the report is of the test split, settings are none or too many, or the seed is none.
     CapabilityError
         If a setting fuses by score, and a channel gave none.
     NotEvaluatedError
@@ -155,6 +155,8 @@ def tune(
             "settings are not tuned on the test split: its figures would mean nothing afterwards",
             remedy="evaluate the development split, tune there, and test once",
         )
+    if not 0 <= seed < 2**32:
+        raise BadInputError(f"the seed must lie between 0 and 2^32 - 1, is {seed}")
     if not 0 < len(settings) <= MAX_SETTINGS:
         raise BadInputError(f"{len(settings):,} settings, expected 1 to {MAX_SETTINGS:,}")
     name = str(parse_measure(measure)) if measure else str(replay.measures[0])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 import evalnb as ev
 from evalnb.cli.main import main
 from evalnb.cli.report import _readable
+from evalnb.show.batch import Done, Task
 from evalnb.show.index import write_index
 
 
@@ -42,3 +45,22 @@ def test_the_index_lists_what_could_not_be_read(report: Path, tmp_path: Path) ->
     page = write_index([*entries, *unread], tmp_path / "index.html").read_text()
     assert '<td class="worse">not a whole JSON document' in page
     assert "broken/variant_report.html" not in page
+
+
+def test_a_full_disk_in_one_report_stops_no_other(
+    report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def run_tasks(tasks: list[Task], **_: object) -> Iterator[Done]:
+        full, good = tasks
+        yield Done(full, error=OSError(errno.ENOSPC, "No space left on device", "one.ipynb"))
+        yield Done(good)
+
+    monkeypatch.setattr("evalnb.show.batch.run_tasks", run_tasks)
+    other = shutil.copy(report, tmp_path / "other.json")
+    out = tmp_path / "out"
+    command = ["report", str(report), str(other), "--out", str(out), "--notebook", "case_drilldown"]
+    assert main(command) == 3
+    said = capfd.readouterr()
+    assert "NOT_EVALUATED: one.ipynb: No space left on device" in said.err
+    assert f"{out}/other/case_drilldown.html\n{out}/index.html\n" in said.out
+    assert '<td class="worse">No space left on device' in (out / "index.html").read_text()

@@ -91,6 +91,8 @@ def test_too_little_is_refused() -> None:
     replay = Replay(report().record, "both")
     with pytest.raises(BadInputError, match="0 settings"):
         tune(replay, [])
+    with pytest.raises(BadInputError, match="the seed must lie between"):
+        tune(replay, grid(["a", "b"]), seed=-1)
     with pytest.raises(BadInputError, match="does not score AP"):
         tune(replay, grid(["a", "b"]), measure="AP")
 

@@ -200,7 +200,7 @@ class Judging:
             elif self._at is None:
                 raise BadInputError("there is nothing to judge")
             elif key in {"s", "q"}:
-                if len(words) != 3:
+                if len(words) != 3 or any(type(word) is not int for word in words):
                     raise BadInputError("nothing is selected", remedy="select words first")
                 quote = self.draft.mark(
                     *self._at, (words[0], words[1], words[2]), by=self.by, as_phrase=key == "q"

@@ -79,6 +79,9 @@ def test_what_goes_wrong_is_said_and_the_page_gets_an_answer(draft: Draft) -> No
     token = desk.passage.view["token"]
     heard(desk, "s")
     assert desk.line.text == "nothing is selected (select words first)"
+    for selected in (["a", "b", "c"], [0, 0.5, 2], [0, True, 2]):
+        desk.press("q", selected)  # type: ignore[arg-type]
+        assert desk.line.text == "nothing is selected (select words first)"
     assert desk.passage.view["token"] > token
     heard(desk, "s", [0, 4, 7])
     assert "does not say where this text stands" in desk.line.text
