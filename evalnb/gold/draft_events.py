@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, NonNegativeInt, TypeAdapter
 
-from evalnb.gold.agreement import FORBIDDEN, Label
 from evalnb.gold.cases import GoldCase, Split
-from evalnb.gold.judging import Judgement, judged_case
-from evalnb.gold.labels import ContentExpectation, GoldSpan, Grade, LabelProvenance
+from evalnb.gold.labels import ContentExpectation, GoldSpan, Grade
 from evalnb.search.request import Id, Record, Text, _as_tuple
 from evalnb.search.result import Kind
 
@@ -127,47 +124,3 @@ class Undone(Record):
 Deed = Judged | Marked | Asked | Removed
 Event = Annotated[Deed | Pooled | Grouped | Undone, Field(discriminator="type")]
 EVENT: TypeAdapter[Any] = TypeAdapter(Event)
-
-
-def finished_case(
-    case: GoldCase,
-    labels: Mapping[str, Label],
-    marks: Sequence[Marked],
-    *,
-    people: Iterable[str],
-    header: Header,
-) -> GoldCase:
-    """Return a case with what people said of it, and who they were in its provenance.
-
-    Raises
-    ------
-    ValidationError
-        If the labels then contradict each other.
-    """
-    before = case.label_provenance
-    origin = LabelProvenance(
-        method="human",
-        annotators=max(1, len(set(people) - {ADJUDICATOR})),
-        independent=header.independent,
-        note=header.note or (before.note if before else ""),
-    )
-    judged = {
-        key: Judgement(None if label == FORBIDDEN else label, label == FORBIDDEN)
-        for key, label in labels.items()
-    }
-    update = {"label_provenance": origin, **_evidence(case, marks)}
-    return judged_case(case.model_copy(update=update), judged, header.kind)
-
-
-def _evidence(case: GoldCase, marks: Sequence[Marked]) -> dict[str, object]:
-    """Add the words that were selected; phrases of one document are alternatives together."""
-    spans = dict.fromkeys((*case.spans, *(mark.span for mark in marks if mark.span)))
-    content = list(case.content)
-    for phrase in (mark.phrase for mark in marks if mark.phrase):
-        at = next((i for i, c in enumerate(content) if c.document == phrase.document), None)
-        if at is None:
-            content.append(phrase)
-        elif (quote := phrase.content_contains[0]) not in content[at].content_contains:
-            joined = (*content[at].content_contains, quote)
-            content[at] = content[at].model_copy(update={"content_contains": joined})
-    return {"spans": tuple(spans), "content": tuple(content)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -21,8 +21,9 @@ from evalnb.gold.draft_events import (
     Passage,
     Pooled,
     Removed,
-    finished_case,
 )
+from evalnb.gold.judging import Judgement, judged_case
+from evalnb.gold.labels import LabelProvenance
 from evalnb.strict_json import describe_validation_error
 from evalnb.wording import near_names
 
@@ -174,8 +175,20 @@ class DraftState:
             return grouped
         people = {mark.by for mark in marks}
         people.update(name for key in labels for name in self._labels[case_id, key])
+        header, before = self._header, case.label_provenance
+        origin = LabelProvenance(
+            method="human",
+            annotators=max(1, len(people - {ADJUDICATOR})),
+            independent=header.independent,
+            note=header.note or (before.note if before else ""),
+        )
+        judged = {
+            key: Judgement(None, True) if label == FORBIDDEN else Judgement(label, False)
+            for key, label in labels.items()
+        }
+        update = {"label_provenance": origin, **_evidence(case, marks)}
         try:
-            return finished_case(grouped, labels, marks, people=people, header=self._header)
+            return judged_case(grouped.model_copy(update=update), judged, header.kind)
         except ValidationError as error:
             raise GoldError(describe_validation_error(error), where=case_id) from error
 
@@ -185,3 +198,17 @@ def _settled(labels: Mapping[str, Label]) -> Label | None:
         return labels[ADJUDICATOR]
     found = set(labels.values())
     return found.pop() if len(found) == 1 else None
+
+
+def _evidence(case: GoldCase, marks: Sequence[Marked]) -> dict[str, object]:
+    """Add the words that were selected; phrases of one document are alternatives together."""
+    spans = dict.fromkeys((*case.spans, *(mark.span for mark in marks if mark.span)))
+    content = list(case.content)
+    for phrase in (mark.phrase for mark in marks if mark.phrase):
+        at = next((i for i, c in enumerate(content) if c.document == phrase.document), None)
+        if at is None:
+            content.append(phrase)
+        elif (quote := phrase.content_contains[0]) not in content[at].content_contains:
+            joined = (*content[at].content_contains, quote)
+            content[at] = content[at].model_copy(update={"content_contains": joined})
+    return {"spans": tuple(spans), "content": tuple(content)}
