@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from evalnb.show.cases import CaseSource, Outcome
 from evalnb.show.numbers import present
@@ -19,14 +19,9 @@ LIST_COLUMNS = (
     *("baseline_rank", "moved", "difference", "verdict", "forbidden", "lost"),
 )
 Moved = Literal["up", "down", "newly found", "no longer found", "same"]
-MOVES: tuple[Moved, ...] = ("up", "down", "newly found", "no longer found", "same")
+MOVES: tuple[Moved, ...] = get_args(Moved)
 Order = Literal["as in the report", "worst change first", "best change first", "worst rank first"]
-ORDERS: tuple[Order, ...] = (
-    "as in the report",
-    "worst change first",
-    "best change first",
-    "worst rank first",
-)
+ORDERS: tuple[Order, ...] = get_args(Order)
 
 
 class CaseList:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import re
 from functools import lru_cache
@@ -34,6 +35,15 @@ def static_text(name: str) -> str:
 def display_css() -> str:
     """Return the stylesheet of displays; it touches nothing outside them."""
     return static_text("display.css")
+
+
+def svg_html(svg: str, alt: str, *, width: float, height: float) -> str:
+    """Write a drawing as a picture that carries its words; it needs nothing beside it."""
+    encoded = base64.b64encode(svg.encode()).decode()
+    return (
+        f'<img class="chart" alt="{html.escape(alt)}" width="{width:.0f}" height="{height:.0f}" '
+        f'src="data:image/svg+xml;base64,{encoded}">'
+    )
 
 
 def case_anchor(case_id: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import html
 import io
 import warnings
 from collections.abc import Sequence
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
+from evalnb.show.markup import svg_html
 from evalnb.show.numbers import present
 from evalnb.show.text import cell_width, one_line
 
@@ -67,12 +66,8 @@ class Chart:
         return buffer.getvalue()
 
     def _repr_html_(self) -> str:
-        data = base64.b64encode(self.svg().encode()).decode()
         width, height = self.figure.get_size_inches() * 96
-        return (
-            f'<img class="chart" alt="{html.escape(self.alt)}" width="{width:.0f}" '
-            f'height="{height:.0f}" src="data:image/svg+xml;base64,{data}">'
-        )
+        return svg_html(self.svg(), self.alt, width=width, height=height)
 
     def __str__(self) -> str:
         return self.alt

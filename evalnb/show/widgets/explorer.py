@@ -20,7 +20,7 @@ from evalnb.show.images import image_html
 from evalnb.show.markup import display_css, quiet_html, text_html
 from evalnb.show.numbers import present
 from evalnb.show.reading import reading_of
-from evalnb.show.tables import row_list
+from evalnb.show.tables import row_list, verdict_sign
 from evalnb.show.text import one_line, plural
 from evalnb.show.widgets.keys import Keys
 from evalnb.show.widgets.parts import (
@@ -289,5 +289,5 @@ def _entry(row: Any) -> str:
     now = {"failed": "n/a", "miss": "miss", "": "no gold"}.get(row.state) or f"{row.rank}"
     was = "miss" if present(row.baseline_rank) is None else f"{row.baseline_rank}"
     ranks = f"{was} → {now}" if row.moved else now
-    sign = {"better": "▲ ", "worse": "▼ "}.get(row.verdict, "")
+    sign = f"{verdict_sign(row.verdict)} " if row.verdict else ""
     return f"{one_line(row.case_id, 40)} · {sign}{ranks} · {one_line(row.query, 80)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import html
 import math
 from collections.abc import Callable, Sequence
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 
 from evalnb.show.charts import VERDICT_COLOURS
 from evalnb.show.charts.canvas import GRID, INK, OKABE_ITO, PALE
+from evalnb.show.markup import svg_html
 from evalnb.show.numbers import format_difference, format_value
 from evalnb.show.text import one_line
 
@@ -59,12 +59,8 @@ def comparison_picture(
         f'fill="{INK}">{drawn}{lower}{bars}</svg>'
     )
     words = [f"{one_line(mark.name)} {mark.words}" for mark in (*means, difference)]
-    alt = html.escape(f"{measure}: {'; '.join(words)}; {_changed_words(changes)}.")
-    data = base64.b64encode(svg.encode()).decode()
-    return (
-        f'<img class="chart" alt="{alt}" width="{WIDTH}" height="{height}" '
-        f'src="data:image/svg+xml;base64,{data}">'
-    )
+    alt = f"{measure}: {'; '.join(words)}; {_changed_words(changes)}."
+    return svg_html(svg, alt, width=WIDTH, height=height)
 
 
 def _axis(marks: Sequence[Mark], label: str, top: int, *, symmetric: bool) -> tuple[str, int]:

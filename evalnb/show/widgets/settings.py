@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, get_args
 
 import ipywidgets as widgets
 
 from evalnb.comparison.fused_lists import Settings
 from evalnb.errors import BadInputError
 from evalnb.limits import RESULT_LIMIT
-from evalnb.search.fusion import DEFAULT_CANDIDATES, DEFAULT_NORMALISATION, RRF_K
+from evalnb.search.fusion import DEFAULT_CANDIDATES, DEFAULT_NORMALISATION, RRF_K, Normalisation
 from evalnb.show.text import one_line
 
-NORMALISATIONS = ("none", "min-max", "z-score", "max", "sum")
 MOST_CANDIDATES = 10_000
 NAME = 24  # characters of a channel's name beside its slider
 
@@ -47,7 +46,7 @@ class SettingsPanel:
             "RRF k", hints.rrf_k or RRF_K, 200, "a larger k lets lower ranks count for more"
         )
         self.normalisation = widgets.Dropdown(
-            options=NORMALISATIONS,
+            options=get_args(Normalisation),
             value=hints.normalisation or DEFAULT_NORMALISATION,
             description="scores",
             tooltip="how the scores of each channel are made comparable before they are summed",
@@ -82,13 +81,14 @@ class SettingsPanel:
             for name in channels
         ]
         parts = [self.fusion, self.rrf_k, self.normalisation, *rows]
-        parts += [self.candidates, self.limit, self.rerank]
-        self.box = widgets.VBox(parts)
+        self.box = widgets.VBox([*parts, self.candidates, self.limit, self.rerank])
         self._controls = {
             "fusion": self.fusion,
             "rrf_k": self.rrf_k,
             "normalisation": self.normalisation,
             "candidates": self.candidates,
+            "limit": self.limit,
+            "rerank": self.rerank,
         }
         self._at_first = self._values()
         self._on_change = on_change
@@ -107,9 +107,10 @@ class SettingsPanel:
         """
         if not any(use.value for use in self.uses.values()):
             raise BadInputError("no channel is chosen", remedy="tick at least one")
-        before, hinted = self._at_first, (*self._controls, "weights")
+        before = self._at_first
         changed = {name: v for name, v in self._values().items() if v != before[name]}
-        hints = {name: changed.pop(name) for name in hinted if name in changed}
+        hinted = [name for name in changed if name not in {"channels", "limit", "rerank"}]
+        hints = {name: changed.pop(name) for name in hinted}
         if "channels" in changed and self.recorded.rerank:
             changed.setdefault("rerank", True)  # explicit channels lose what a mode presets
         return {**changed, **({"hints": hints} if hints else {})}
@@ -123,7 +124,6 @@ class SettingsPanel:
         for name, slider in self.weights.items():
             slider.value = wanted["weights"].get(name, 1.0)
             self.uses[name].value = name in wanted["channels"]
-        self.limit.value, self.rerank.value = wanted["limit"], wanted["rerank"]
 
     def close(self) -> None:
         """End the controls."""
@@ -141,16 +141,10 @@ class SettingsPanel:
             *(n for n in self.uses if n not in self.recorded.channels),
         ]
         channels = [name for name in known if name in self.uses and self.uses[name].value]
-        return values | {
-            "weights": weights,
-            "channels": channels,
-            "limit": self.limit.value,
-            "rerank": self.rerank.value,
-        }
+        return values | {"weights": weights, "channels": channels}
 
     def _every(self) -> list[Any]:
-        each = [*self.uses.values(), *self.weights.values(), self.limit, self.rerank]
-        return [*self._controls.values(), *each]
+        return [*self._controls.values(), *self.uses.values(), *self.weights.values()]
 
     def _show_what_counts(self, *_: object) -> None:
         by_rank = self.fusion.value == "rrf"

@@ -38,16 +38,12 @@ def state_words(row: Any, measure: str, n_live: int) -> str:
         live += f" {failed} could not be searched: {one_line(row.reason, 120)}."
     if not row.n:
         return f"{measure}: n/a, no case has a value under both.{live}"
+    difference = _with_interval(format_difference(row.diff), row.ci_low, row.ci_high)
     return (
         f"{measure} {format_value(row.mean)} with these settings, {format_value(row.baseline_mean)}"
-        f" as recorded: {_difference_words(row)}; {row.wins:,} better, {row.losses:,} worse of "
-        f"{plural(row.n, 'case')}.{live}"
+        f" as recorded: {difference}, {shown_verdict(row)}; {row.wins:,} better, {row.losses:,} "
+        f"worse of {plural(row.n, 'case')}.{live}"
     )
-
-
-def _difference_words(row: Any) -> str:
-    difference = _with_interval(format_difference(row.diff), row.ci_low, row.ci_high)
-    return f"{difference}, {shown_verdict(row)}"
 
 
 def _with_interval(words: str, low: object, high: object) -> str:
