@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from collections.abc import Mapping
@@ -232,15 +233,26 @@ def _request(
     else:
         given["variants"] = [{"name": "configured"}]
         request = parse_record(EvaluationRequest, given, where="command line")
+    # One system that variants name and nothing places is the one that an option gives.
+    unplaced = {variant.system for variant in request.variants} - systems.keys()
+    given_as = unplaced.pop() if len(unplaced) == 1 else "workspace"
     if workspace is not None:
-        systems["workspace"] = open_workspace(workspace)
+        systems[given_as] = open_workspace(workspace)
     if system is not None:
-        systems["workspace"] = system_from_option(system)
+        systems[given_as] = system_from_option(system)
     if not systems:
         raise NotFoundError(
-            "no system to search", remedy="give --workspace DIR, --system, or systems in --variants"
+            "no system to search",
+            remedy=f"give --workspace DIR, --system, or {_systems(given_as)} in --variants",
         )
     return request, systems
+
+
+def _systems(name: str) -> str:
+    """Write how a variants file says where a system is."""
+    if name == "workspace":
+        return "systems"
+    return json.dumps({"systems": {name: {"toml": "FILE"}}}, ensure_ascii=False)[1:-1]
 
 
 def _changed(request: EvaluationRequest, changes: dict[str, Any]) -> EvaluationRequest:

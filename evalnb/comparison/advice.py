@@ -256,6 +256,10 @@ def _too_small(report: EvaluationReport) -> Iterator[Advice]:
         yield Advice(
             "EV008",
             f"Write more cases: {FEW_CASES} to 20 of different sources are a start.",
-            f"{len(report.cases)} cases in {len(families)} families; fewer than {FEW_FAMILIES} "
-            "families cannot show any difference",
+            f"{len(report.cases)} cases in {len(families)} families; "
+            + (
+                f"fewer than {FEW_FAMILIES} families cannot show any difference"
+                if len(families) < FEW_FAMILIES
+                else f"fewer than {FEW_CASES} cases show only the largest differences"
+            ),
         )

@@ -223,8 +223,13 @@ class GoldDataset(Record):
     dataset_id: str
     name: str
     version_sha: str
-    cases: Annotated[tuple[GoldCase, ...], BeforeValidator(_as_tuple)]
+    cases: Annotated[tuple[GoldCase, ...], BeforeValidator(_as_tuple), Field(repr=False)]
     notes: tuple[str, ...] = ()
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        """Count the cases instead of writing them out."""
+        yield from super().__repr_args__()
+        yield "n_cases", len(self.cases)
 
     def __len__(self) -> int:
         """Count the cases."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -56,7 +56,7 @@ class Pinned:
 
     dataset: GoldDataset
     path: Path
-    changes: tuple[Change, ...]
+    changes: tuple[Change, ...] = field(repr=False)
 
 
 def open_draft(

@@ -24,7 +24,9 @@ def history_text(
     if n_left_out:
         lines.append(f"{plural(n_left_out, 'run')} of other gold sets or splits left out")
     if changed is not None:
-        lines += ["", f"Since {runs[-2].finished_at}", *_changes(changed)]
+        before, after = ({variant.name for variant in run.variants} for run in runs[-2:])
+        said = _changes(changed) if before & after else _nothing_shared(changed)
+        lines += ["", f"Since {runs[-2].finished_at}", *said]
     return "\n".join([*lines, "", "Means, oldest run first", format_table(_trend_table(trend))])
 
 
@@ -40,20 +42,29 @@ def _changes(changed: Changes) -> Iterator[str]:
     elif not changed.flips:
         yield "No value changed."
     if changed.settings:
-        yield "Set otherwise"
-        if any(change.what == "gold version" for change in changed.settings):
-            yield "  The gold changed: a value may have moved with its labels."
-        rows = tuple(
-            (Cell(one_line(c.what, 80)), Cell(_short(c.before)), Cell("->"), Cell(_short(c.after)))
-            for c in changed.settings
-        )
-        columns = text_columns("what", "before", "", "after")
-        yield format_table(Table(columns, rows), indent="  ")
+        yield from _settings(changed)
     elif changed.flips or changed.values:
-        yield "Nothing was set otherwise: what changed is not pinned. A function's code is pinned by"
-        yield "its version alone, as in evalnb.system(search, version='2')."
+        yield "Nothing was set otherwise: what changed is not pinned. A function's code is pinned"
+        yield "by its version alone, as in evalnb.system(search, version='2')."
     else:
         yield "Nothing was set otherwise."
+
+
+def _nothing_shared(changed: Changes) -> Iterator[str]:
+    yield "No variant is in both runs, by its name: no value can be compared."
+    yield from _settings(changed)
+
+
+def _settings(changed: Changes) -> Iterator[str]:
+    yield "Set otherwise"
+    if any(change.what == "gold version" for change in changed.settings):
+        yield "  The gold changed: a value may have moved with its labels."
+    rows = tuple(
+        (Cell(one_line(c.what, 80)), Cell(_short(c.before)), Cell("->"), Cell(_short(c.after)))
+        for c in changed.settings
+    )
+    columns = text_columns("what", "before", "", "after")
+    yield format_table(Table(columns, rows), indent="  ")
 
 
 def _cases(changed: Sequence[CaseChange]) -> Iterator[str]:

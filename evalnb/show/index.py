@@ -17,6 +17,7 @@ from evalnb.show.text import one_line
 from evalnb.wording import listed
 
 NAMES_SHOWN = 6
+VERDICT_CSS = ".evalnb td:nth-child(2) { min-width: 14rem; }\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +69,9 @@ def write_index(entries: Sequence[Entry], path: Path) -> Path:
 
     rows = [_row(entry, path.parent) for entry in entries]
     columns = (
-        *text_columns("report", "data set"),
+        *text_columns("report", "verdict", "data set"),
         Column("cases"),
-        *text_columns("variants", "verdict", "finished"),
+        *text_columns("variants", "finished"),
     )
     table = Table(columns, tuple(rows), "Reports")
     failed = sum(bool(entry.faults) for entry in entries)
@@ -81,7 +82,7 @@ def write_index(entries: Sequence[Entry], path: Path) -> Path:
         question="Which reports are there?",
         data=pd.DataFrame(list(facts.items()), columns=["fact", "value"]),
         text=", ".join(f"{name}: {value}" for name, value in facts.items()),
-        html=f"<style>\n{display_css()}</style>\n{facts_html(facts.items())}",
+        html=f"<style>\n{display_css()}{VERDICT_CSS}</style>\n{facts_html(facts.items())}",
     )
     listing = Display(
         key="reports",
@@ -107,12 +108,12 @@ def _row(entry: Entry, above: Path) -> tuple[Cell, ...]:
     verdict = "; ".join(entry.faults) or next(filter(None, said), "")
     return (
         Cell(one_line(entry.name, 80), href=links.get("variant_report", "")),
+        Cell(one_line(verdict, 300), "worse" if entry.faults else ""),
         Cell(one_line(entry.dataset, 120)),
         Cell(
             format_count(entry.n_cases) if entry.read else "",
             href=links.get("case_drilldown", ""),
         ),
         Cell(listed((one_line(name, 40) for name in entry.variants), NAMES_SHOWN)),
-        Cell(one_line(verdict, 300), "worse" if entry.faults else ""),
         Cell(entry.finished_at[:16].replace("T", " ")),
     )

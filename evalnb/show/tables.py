@@ -38,8 +38,8 @@ NAME_WIDTH = 40  # a longer name is cut for display; the frame has all of it
 
 _SIGNS = {"better": "▲", "worse": "▼", "equivalent": "=", "identical": "=", "no verdict": "!"}
 MEANS_LEGEND = (
-    "N/A: cases without gold for the measure. n/a: cases whose search failed or was not possible. "
-    "Neither is in the mean."
+    "N/A: cases without gold for the measure, or where nothing came back to judge. n/a: cases "
+    "whose search failed or was not possible. Neither is in the mean."
 )
 DIFFERENCES_LEGEND = (
     "mde, the minimum detectable effect: the smallest difference that these cases would show 4 "

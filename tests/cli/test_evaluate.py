@@ -253,10 +253,36 @@ def test_gates_decide_the_exit_status(run, place):
     assert run(*general, "--undecided", "warn").returncode == 0
     assert json.loads(run(*general, "--json").stdout)["gates"][0]["outcome"] == "undecided"
     assert run(*compare, "--gate", "RR@10 >= ").returncode == 2
+    unknown = run("compare", "out", "--baseline", "serach", "--gate", "regressed<=4")
+    assert (unknown.returncode, "did you mean 'search'?" in unknown.stderr) == (2, True)
     assert run(*compare, "--junit", "j.xml").returncode == 2
     run(*EVALUATE, "--system", "mine:search", "--out", "alone", "--no-notebooks")
     alone = run("compare", "alone", "--baseline", "configured", "--gate", "RR@10 >= 0")
     assert (alone.returncode, alone.stdout.startswith("Gates")) == (0, True)
+
+
+def test_variants_that_were_kept_ask_where_their_system_is(run, place):
+    kept = {"format": "evalnb-variants@1", "variants": [{"name": "tuned", "system": "hybrid"}]}
+    (place / "kept.json").write_text(json.dumps(kept))
+    done = run(*EVALUATE, "--variants", "kept.json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert """--system, or "systems": {"hybrid": {"toml": "FILE"}} in --variants""" in done.stderr
+    run(
+        *EVALUATE,
+        "--variants",
+        "kept.json",
+        "--system",
+        "mine:search",
+        "--out",
+        "o",
+        "--no-notebooks",
+    )
+    [variant] = json.loads((place / "o" / "report.json").read_text())["variants"]
+    assert variant["system"] == "hybrid"
+    kept["variants"].append({"name": "other", "system": "elsewhere"})
+    (place / "kept.json").write_text(json.dumps(kept))
+    done = run(*EVALUATE, "--variants", "kept.json", "--system", "mine:search")
+    assert (done.returncode, "which is not given" in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,9 @@ def test_ev007_units_of_two_chunkings_are_not_counted_together(tmp_path: Path) -
 
 def test_ev008_a_handful_of_cases_shows_nothing() -> None:
     (found,) = advice(ev.evaluate(gold(5), at(1)), "EV008")
-    assert "5 cases in 5 families" in found.evidence
+    assert "5 cases in 5 families; fewer than 6 families cannot" in found.evidence
+    (found,) = advice(ev.evaluate(gold(8), at(1)), "EV008")
+    assert "8 cases in 8 families; fewer than 10 cases show only" in found.evidence
     assert not advice(ev.evaluate(gold(), at(1)), "EV008")
 
 

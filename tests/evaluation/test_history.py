@@ -78,6 +78,20 @@ def test_values_that_moved_under_the_same_settings_are_said_to_come_of_something
     assert "Nothing was set otherwise.\n" in said(FIRST)
 
 
+def test_runs_without_a_common_variant_are_not_said_to_be_the_same():
+    runs = [past_run(run(FIRST)), past_run(run(SECOND))]
+    [variant] = runs[1].variants
+    runs[1] = runs[1].model_copy(
+        update={
+            "variants": (variant.model_copy(update={"name": "other"}),),
+            "values": {"other": runs[1].values["v"]},
+        }
+    )
+    said = history_text(runs, changes(*runs), trends(runs), n_left_out=0)
+    assert "No variant is in both runs, by its name: no value can be compared.\nSet other" in said
+    assert "No value changed" not in said
+
+
 def test_a_failure_is_na_and_no_flip():
     failing = FIRST | {"q1": RuntimeError("down")}
     assert [(c.outcome, c.case_id, c.after) for c in changed(run(FIRST), run(failing)).values] == [

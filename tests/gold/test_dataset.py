@@ -50,6 +50,15 @@ def test_a_pinned_folder_loads_and_verifies(folder: Path) -> None:
     )
 
 
+def test_a_set_shows_what_it_is_and_not_every_case(folder: Path) -> None:
+    gold = load_gold_dir(folder)
+    assert repr(gold) == (
+        f"GoldDataset(dataset_id='demo', name='Demo', version_sha={gold.version_sha!r}, "
+        "notes=(), n_cases=1)"
+    )
+    assert str(gold) == repr(gold)[len("GoldDataset(") : -1].replace(", ", " ")
+
+
 def test_the_digest_is_of_the_exact_bytes(folder: Path) -> None:
     (folder / "cases.jsonl").write_bytes(LINE.replace(b": ", b":"))
     with pytest.raises(GoldError, match=r"has SHA-256 [0-9a-f]{64}, the manifest pins") as caught:
