@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import ipywidgets as widgets
@@ -22,7 +22,7 @@ from evalnb.gold.drafting import Draft
 from evalnb.gold.judging import blind_order
 from evalnb.measures.judgements import result_by_label
 from evalnb.search.result import Hit
-from evalnb.show.markup import display_css, quiet_html, table_html, text_html
+from evalnb.show.markup import quiet_html, table_html, text_html
 from evalnb.show.tables import Cell, Table, format_table, text_columns
 from evalnb.show.text import one_line, plural
 from evalnb.show.widgets.parts import StateLine, html_part, put_html, tool_box, tool_bundle
@@ -56,17 +56,23 @@ def pool_report(draft: Draft, report: AnyReport, *, depth: int = 10) -> int:
     cases = {case.case_id: case for case in record.cases if case.case_id in draft.state.cases}
     if not cases:
         raise BadInputError("the report has none of the draft's questions")
-    found: dict[str, list[Passage]] = {case_id: [] for case_id in cases}
+    found: dict[str, dict[str, list[Extract]]] = {case_id: {} for case_id in cases}
     for result in record.results:
-        if result.case_id not in cases:
+        if (case := cases.get(result.case_id)) is None:
             continue
-        ranked: dict[str, list[Extract]] = {}
-        for hit in result_by_label(cases[result.case_id], result.result).hits:
+        texts = found[case.case_id]
+        ranked: set[str] = set()
+        for hit in result_by_label(case, result.result).hits:
             key = hit.ids.of(kind)
             if key is not None and (key in ranked or len(ranked) < depth):
-                ranked.setdefault(key, []).extend(_extracts(hit))
-        found[result.case_id] += [Passage(id=k, extracts=tuple(e)) for k, e in ranked.items()]
-    return sum(draft.pool(case_id, _merged(passages)) for case_id, passages in found.items())
+                ranked.add(key)
+                texts.setdefault(key, []).extend(_extracts(hit))
+    return sum(
+        draft.pool(
+            case_id, (Passage(id=k, extracts=tuple(dict.fromkeys(e))) for k, e in texts.items())
+        )
+        for case_id, texts in found.items()
+    )
 
 
 def _extracts(hit: Hit) -> list[Extract]:
@@ -78,13 +84,6 @@ def _extracts(hit: Hit) -> list[Extract]:
     return [
         Extract(text=hit.text, document=hit.document_name, revision_id=revision, start=span.start)
     ]
-
-
-def _merged(passages: Iterable[Passage]) -> list[Passage]:
-    merged: dict[str, Passage] = {}
-    for passage in passages:
-        merged[passage.id] = passage.joined(merged.get(passage.id))
-    return list(merged.values())
 
 
 class Judging:
@@ -364,8 +363,5 @@ class Judging:
             for case_id, n in counts.items()
         )
         table = Table(text_columns("question", "passages", f"judged by {self.by}"), rows)
-        html = (
-            f"<style>{display_css()}</style><p>{text_html(self.line.text)}</p>{table_html(table)}"
-        )
-        text = f"{self.line.text}\n{format_table(table)}"
-        return tool_bundle(self.box, html=html, text=text, **kwargs)
+        html, text = table_html(table), format_table(table)
+        return tool_bundle(self.box, self.line.text, html=html, text=text, **kwargs)

@@ -17,7 +17,7 @@ from evalnb.show.cases import CaseView
 from evalnb.show.charts import plot_bumps
 from evalnb.show.drilldown import LEGEND, STATES, case_html
 from evalnb.show.images import image_html
-from evalnb.show.markup import display_css, quiet_html, text_html
+from evalnb.show.markup import quiet_html
 from evalnb.show.numbers import present
 from evalnb.show.reading import reading_of
 from evalnb.show.tables import row_list, verdict_sign
@@ -262,9 +262,7 @@ class CaseExplorer:
         return f"{place}: {_entry(row)}{lost}; {beside}{charted}{alone}."
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        said = self._said()
-        html = f"<style>\n{display_css()}</style>\n<p>{text_html(said)}</p>\n{self._case_html()}"
-        return tool_bundle(self.box, html=html, text=said, **kwargs)
+        return tool_bundle(self.box, self._said(), html=self._case_html(), **kwargs)
 
 
 def _dropdown(

@@ -169,18 +169,24 @@ def action_button(
     return button
 
 
-def tool_bundle(box: widgets.Widget, *, html: str, text: str, **kwargs: Any) -> dict[str, Any]:
+def tool_bundle(
+    box: widgets.Widget, said: str, *, html: str = "", text: str = "", **kwargs: Any
+) -> dict[str, Any]:
     """Return a tool's MIME bundle: the live box, and what stands in its place elsewhere.
 
     Parameters
     ----------
-    html
-        The static rendering, without its outer ``div``.
-    text
-        The same in words.
+    said
+        What the state line says; it comes first.
+    html, text
+        What is shown, escaped already, and the same in words.
     kwargs
         As ``_repr_mimebundle_`` gets them.
     """
     live = box._repr_mimebundle_  # None of a tool that was closed
     bundle = dict((live and live(**kwargs)) or {})
-    return bundle | {"text/html": f'<div class="evalnb">\n{html}\n</div>', "text/plain": text}
+    page = f"<style>\n{display_css()}</style>\n<p>{text_html(said)}</p>\n{html}"
+    return bundle | {
+        "text/html": f'<div class="evalnb">\n{page}\n</div>',
+        "text/plain": f"{said}\n{text}" if text else said,
+    }

@@ -10,7 +10,7 @@ import ipywidgets as widgets
 from evalnb.errors import EvalnbError
 from evalnb.gold.drafting import Draft, Pinned
 from evalnb.gold.exporting import export_gold
-from evalnb.show.markup import display_css, quiet_html, table_html, text_html
+from evalnb.show.markup import quiet_html, table_html
 from evalnb.show.tables import Cell, Table, format_table, row_list, text_columns
 from evalnb.show.text import one_line, plural
 from evalnb.show.widgets.parts import StateLine, html_part, put_html, tool_box, tool_bundle
@@ -105,9 +105,8 @@ class Publishing:
         return table_html(self._table) if self._table.rows else ""
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
-        html = f"<style>{display_css()}</style><p>{text_html(self.line.text)}</p>{self._html()}"
-        text = f"{self.line.text}\n{format_table(self._table)}"
-        return tool_bundle(self.box, html=html, text=text, **kwargs)
+        text = format_table(self._table)
+        return tool_bundle(self.box, self.line.text, html=self._html(), text=text, **kwargs)
 
 
 def _changes_table(frame: pd.DataFrame) -> Table:

@@ -25,7 +25,7 @@ from evalnb.evaluation.variants import keep_variant
 from evalnb.files import checked_path
 from evalnb.search.request import Overrides
 from evalnb.search.system import SearchSystem
-from evalnb.show.markup import display_css, quiet_html
+from evalnb.show.markup import quiet_html
 from evalnb.show.text import plural
 from evalnb.show.widgets.parts import (
     StateLine,
@@ -206,11 +206,10 @@ class Tuning:
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
         self._update.flush()
-        parts = (self.state.part, self._picture, self._needs, self._changed)
-        html = f"<style>{display_css()}</style>" + "".join(part.value for part in parts)
+        html = "".join(part.value for part in (self._picture, self._needs, self._changed))
         if self.comparison is not None:
             html += quiet_html(f"Overrides: {json.dumps(self.overrides(), ensure_ascii=False)}")
-        return tool_bundle(self.box, html=html, text=self.state.text, **kwargs)
+        return tool_bundle(self.box, self.state.text, html=html, **kwargs)
 
     @property
     def _source(self) -> Source:
