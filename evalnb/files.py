@@ -69,6 +69,8 @@ def checked_path(given: object) -> Path:
     """
     if not isinstance(given, str | Path):
         raise BadInputError(f"expected a path, found {shown(given)}")
+    if given == "" or "\0" in str(given):  # the first would mean the current folder
+        raise BadInputError(f"{str(given)!r} is no path", remedy="'.' is the current folder")
     path = Path(given)
     stands(path)
     return path

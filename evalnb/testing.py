@@ -30,7 +30,7 @@ def assert_gates(
     AssertionError
         Naming every gate that failed, with its figures.
     BadInputError
-        If a gate is none, or nothing is asked.
+        If a gate is none, nothing is asked, or ``undecided`` is neither.
     """
     import warnings
 
@@ -38,6 +38,8 @@ def assert_gates(
 
     if not gates:
         raise BadInputError("no gate is given")
+    if undecided not in {"fail", "warn"}:
+        raise BadInputError(f"undecided is 'fail' or 'warn', not {undecided!r}")
     results = report.gates(*gates, baseline=baseline)
     failed = [result for result in results if result.outcome == "failed"]
     unsure = [result for result in results if result.outcome == "undecided"]

@@ -42,6 +42,12 @@ def test_what_is_no_path(given: object) -> None:
         checked_path(given)
 
 
+@pytest.mark.parametrize("given", ["", "a\0b"])
+def test_a_text_that_is_no_path(given: str) -> None:
+    with pytest.raises(BadInputError, match="is no path"):
+        checked_path(given)
+
+
 def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("x")
     for write in (lambda path: write_file(path, b"x"), lambda path: write_folder(path, {"b": b""})):

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalnb.errors import BusyError, EvalnbError
+from evalnb.errors import BadInputError, BusyError, EvalnbError
 
 if TYPE_CHECKING:
     from evalnb.api import Comparison, Report
@@ -32,7 +32,10 @@ def sole_writer(out: Path | None) -> Iterator[None]:
     from evalnb.files import clear_unfinished, lock
 
     made = not out.exists()
-    out.mkdir(parents=True, exist_ok=True)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise BadInputError("a file stands where its folder has to be", where=str(out)) from None
     folder = os.open(out, os.O_RDONLY)
     try:
         busy = BusyError(

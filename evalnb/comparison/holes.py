@@ -99,8 +99,12 @@ def judge_next(
     ------
     NotFoundError
         If the baseline is no variant.
+    BadInputError
+        If ``n`` is negative.
     """
     report = record_of(report)
+    if n < 0:
+        raise BadInputError(f"n must not be negative, is {n}")
     names = [variant.name for variant in report.variants]
     if baseline not in names:
         raise NotFoundError(

@@ -232,6 +232,12 @@ def _check_arguments(
 
 
 def _position(cases: CaseScores, baseline: str) -> int:
+    if not isinstance(baseline, str):
+        raise BadInputError(
+            f"the baseline is {baseline!r}, expected a variant's name",
+            where="baseline",
+            remedy=f"one of {listed(cases.variants)}",
+        )
     if baseline not in cases.variants:
         raise NotFoundError(
             f"the baseline {baseline!r} is no variant{near_names(baseline, cases.variants)}",

@@ -63,4 +63,4 @@ def gates_markdown(results: Sequence[GateResult]) -> str:
 def _cell(text: str) -> str:
     """Write text that no Markdown reader takes for markup."""
     plain = one_line(text, 300)
-    return "".join(f"\\{sign}" if sign in "\\`*_{}[]<>()#+!|~" else sign for sign in plain)
+    return "".join(f"\\{sign}" if sign in "\\`*_{}[]<>()#+!|~$" else sign for sign in plain)

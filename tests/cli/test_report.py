@@ -64,3 +64,11 @@ def test_a_full_disk_in_one_report_stops_no_other(
     assert "NOT_EVALUATED: one.ipynb: No space left on device" in said.err
     assert f"{out}/other/case_drilldown.html\n{out}/index.html\n" in said.out
     assert '<td class="worse">No space left on device' in (out / "index.html").read_text()
+
+
+@pytest.mark.parametrize("place", ["gold.csv", "gold.csv/pages"])
+def test_a_file_in_place_of_the_folder_is_named(
+    report: Path, tmp_path: Path, place: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", str(report), "--out", str(tmp_path / place), "--runs"]) == 2
+    assert f"{place}: a file stands where its folder has to be" in capsys.readouterr().err

@@ -163,13 +163,14 @@ def test_files_hold_every_gate(report: ev.Report) -> None:
 
 
 def test_hostile_names_stay_text() -> None:
-    name = "</testcase>]]>&|`x` <img src=x>"
+    name = "</testcase>]]>&|`x` <img src=x> $x$"
     report = ev.evaluate(gold(), {name: ranks(lambda n: 3)}, measures=["RR@10"])
     results = report.gates("RR@10 >= 1")
     case = ElementTree.fromstring(gates_junit(results)).find(".//testcase")
     assert case is not None
     assert case.attrib["classname"] == name
     assert "<img" not in gates_markdown(results).replace("\\<img", "")
+    assert "\\$x\\$" in gates_markdown(results)  # no formula
 
 
 def test_a_test_suite_asserts_gates(report: ev.Report) -> None:
@@ -184,5 +185,7 @@ def test_a_test_suite_asserts_gates(report: ev.Report) -> None:
         assert_gates(pair, "RR@10 > baseline", baseline="base")
     with pytest.warns(UserWarning, match="undecided"):
         assert_gates(pair, "RR@10 > baseline", baseline="base", undecided="warn")
+    with pytest.raises(BadInputError, match="undecided is 'fail' or 'warn', not 'wran'"):
+        assert_gates(pair, "RR@10 > baseline", baseline="base", undecided="wran")  # type: ignore[arg-type]
     with pytest.raises(BadInputError, match="no gate"):
         assert_gates(pair)

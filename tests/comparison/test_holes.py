@@ -55,5 +55,7 @@ def test_the_judgement_that_decides_comes_first(report: EvaluationReport) -> Non
 def test_wrong_names_are_refused(report: EvaluationReport) -> None:
     with pytest.raises(NotFoundError, match="is no variant"):
         judge_next(report, baseline="other")
+    with pytest.raises(BadInputError, match="n must not be negative"):
+        judge_next(report, baseline=report.variants[0].name, n=-1)
     with pytest.raises(BadInputError, match="does not change with judgements"):
         unjudged_bounds(report, "Judged@10")

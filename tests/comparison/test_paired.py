@@ -435,6 +435,11 @@ def test_what_a_set_resolves_can_be_simulated_later() -> None:
 # --- what is compared, and what is refused ---
 
 
+def test_a_baseline_that_is_no_name_lists_the_variants() -> None:
+    with pytest.raises(BadInputError, match=r"the baseline is None.*one of a, b"):
+        compare_frames(scores({"a": [0.1], "b": [0.2]}), baseline=None)  # type: ignore[arg-type]
+
+
 def test_a_missing_baseline_lists_the_variants() -> None:
     with pytest.raises(NotFoundError, match=r"'x' is no variant.*variants: a, b"):
         compare_frames(scores({"a": [0.1], "b": [0.2]}), baseline="x")
