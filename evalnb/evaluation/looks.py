@@ -46,12 +46,9 @@ def mark_look(path: Path, dataset: DatasetRecord) -> list[str]:
         remedy="keep variants in a folder that you may write to",
     ):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
-            os.write(handle, line)
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        with path.open("ab", buffering=0) as file:  # in one piece: others may append meanwhile
+            file.write(line)
+            os.fsync(file.fileno())
     return looks(path, dataset)
 
 

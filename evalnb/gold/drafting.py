@@ -288,13 +288,12 @@ class Draft:
         extracts = self.state.passage(case_id, key).extracts
         at, start, end = selected
         inside = 0 <= at < len(extracts) and 0 <= start < end <= len(extracts[at].text)
-        if not inside or not extracts[at].text[start:end].strip():
+        # A hand that selects takes spaces along.
+        quote = extracts[at].text[start:end].strip() if inside else ""
+        if not quote:
             raise BadInputError("nothing is selected", remedy="select words of one passage first")
         extract = extracts[at]
         found: dict[str, object] = {}
-        quote = extract.text[start:end].strip()  # a hand that selects takes spaces along
-        start = extract.text.index(quote, start)
-        end = start + len(quote)
         if as_phrase:
             found["phrase"] = {"document": extract.document, "content_contains": [quote]}
         elif extract.revision_id is None or extract.start is None:
@@ -303,8 +302,8 @@ class Draft:
                 remedy="keep the words as a phrase",
             )
         else:
-            low, high = extract.start + start, extract.start + end
-            place = {"revision_id": extract.revision_id, "start": low, "end": high}
+            low = extract.start + extract.text.index(quote, start)
+            place = {"revision_id": extract.revision_id, "start": low, "end": low + len(quote)}
             found["span"] = {**place, "quote": quote}
         self._write(_made(Marked, by=by, case_id=case_id, id=key, **found))
         return quote
