@@ -133,7 +133,7 @@ def tune(
     replay
         Of a report over the development split.
     settings
-        Overrides, such as :func:`grid` makes.
+        Overrides, such as :func:`grid` makes; what was recorded, ``{}``, is tried besides.
     measure
         What is maximised; the replay's first unless given.
     seed
@@ -164,7 +164,8 @@ def tune(
         raise BadInputError(
             f"the replay does not score {name}", remedy=f"Replay(..., measures=[{name!r}])"
         )
-    table = np.array([_values(replay, setting, name) for setting in ({}, *settings)])
+    settings = ({}, *settings)  # first, so that what only ties with the recorded does not win
+    table = np.array([_values(replay, setting, name) for setting in settings])
     usable = np.isfinite(table).all(axis=0)
     families = np.array([case.family for case in replay.cases])[usable]
     n_families = len(set(families))
@@ -174,7 +175,7 @@ def tune(
             "replayed under every setting; two families are needed",
             remedy="ask for fewer candidates than were kept, or evaluate again with more",
         )
-    recorded, values = table[0, usable], table[1:, usable]
+    values = table[:, usable]
     folds = GroupKFold(min(FOLDS, n_families), shuffle=True, random_state=seed)
     held_out = np.empty(values.shape[1])
     chosen = []
@@ -189,7 +190,7 @@ def tune(
         best=settings[order[0]],
         mean=float(means[order[0]]),
         held_out=float(held_out.mean()),
-        recorded=float(recorded.mean()),
+        recorded=float(means[0]),
         chosen=tuple(chosen),
         n_cases=int(usable.sum()),
         n_families=n_families,

@@ -130,3 +130,11 @@ def test_shares_sum_to_the_whole() -> None:
 def test_reranking_takes_no_part_in_the_shares() -> None:
     plain = attribute(Replay(report().record, "both"))
     assert attribute(Replay(report(rerank=True).record, "both")) == plain
+
+
+def test_what_only_ties_with_the_recorded_does_not_win() -> None:
+    replay = Replay(report(n=12).record, "both")
+    found = tune(replay, [{"limit": 9}, {"limit": 10}], measure="RR@10")
+    assert found.best == {}
+    assert found.mean == found.recorded
+    assert len(found.tried) == 3
