@@ -217,4 +217,4 @@ def _silence(rows: list[Any], failed: Mapping[str, int], reason: str) -> tuple[s
         return f"{NO_GOLD} for any case", ""
     if any(row.n_unavailable for row in rows):
         return "n/a for every case that has gold", reason
-    return "No case has a score under both variants", ""
+    return "No case has a score under both variants", "are both of one gold set, and one cutoff?"

@@ -87,7 +87,9 @@ def test_no_shared_cases(run: Run) -> None:
     saved("two.json", {"b": at(1)}, row="other {n},d{n},")
     status, out, _ = run("compare", "one.json", "two.json", "--baseline", "a")
     assert status == 3
-    assert "No case has a score under both variants: nDCG@10, RR@10, R@10." in out
+    assert (
+        "No case has a score under both variants: nDCG@10, RR@10, R@10: are both of one gold" in out
+    )
     assert "the reports differ in version_sha of the gold" in out
 
 

@@ -98,4 +98,6 @@ def test_measures_that_are_not_shared_are_said_to_be_so(make_report: MakeReport)
     comparison = compare_frames(shared, baseline="one", measures=("RR@10", "R@10"))
     measured, silent = split_measured(covered(comparison))
     assert set(measured["measure"]) == {"R@10"}
-    assert silent == ("No case has a score under both variants: RR@10.",)
+    assert silent == (
+        "No case has a score under both variants: RR@10: are both of one gold set, and one cutoff?",
+    )
