@@ -31,14 +31,12 @@ def explain(
 
     from evalnb.api import load_report
     from evalnb.comparison.explain import explain_case
-    from evalnb.errors import NotFoundError
+    from evalnb.evaluation.report import check_variant
 
     record = load_report(report).record
     names = [each.name for each in record.variants]
-    if variant is not None and variant not in names:
-        raise NotFoundError(
-            f"there is no variant {variant!r}", remedy=f"variants: {', '.join(names)}"
-        )
+    if variant is not None:
+        check_variant(variant, names)
     found = [
         each for each in explain_case(record, case, measure) if variant in (None, each.variant)
     ]

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from evalnb.errors import BadInputError, NotFoundError
-from evalnb.evaluation.report import AnyReport, EvaluationReport, record_of
+from evalnb.errors import BadInputError
+from evalnb.evaluation.report import AnyReport, EvaluationReport, check_variant, record_of
 from evalnb.gold.cases import GoldCase
 from evalnb.measures.judgements import Judgements, ranked_ids
 from evalnb.measures.names import Measure, parse_measure
@@ -106,10 +106,7 @@ def judge_next(
     if n < 0:
         raise BadInputError(f"n must not be negative, is {n}")
     names = [variant.name for variant in report.variants]
-    if baseline not in names:
-        raise NotFoundError(
-            f"the baseline {baseline!r} is no variant", remedy=f"variants: {', '.join(names)}"
-        )
+    check_variant(baseline, names, baseline=True)
     asked = _ranked(measure or next(iter(report.compared), "nDCG@10"))
     by_case: dict[str, dict[str, _Search]] = defaultdict(dict)
     for search in _searches(report, asked):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evalnb.errors import BadInputError, NotFoundError
-from evalnb.evaluation.report import AnyReport, EvaluationReport, record_of
+from evalnb.errors import BadInputError
+from evalnb.evaluation.report import AnyReport, EvaluationReport, check_variant, record_of
 from evalnb.measures.judgements import ranked_ids
 from evalnb.search.result import Kind
 
@@ -96,10 +96,8 @@ def overlap_frame(
 
     report = record_of(report)
     names = [variant.name for variant in report.variants]
-    if baseline and baseline not in names:
-        raise NotFoundError(
-            f"the baseline {baseline!r} is no variant", remedy=f"variants: {', '.join(names)}"
-        )
+    if baseline:
+        check_variant(baseline, names, baseline=True)
     kind = _kind(report)
     lists = {} if kind is None else _lists(report, kind)
     others = ((baseline, name) for name in names if name != baseline)

@@ -16,8 +16,14 @@ import numpy as np
 from pydantic import ValidationError
 
 from evalnb.comparison.fused_lists import Floats, FusedLists, Ints, Settings
-from evalnb.errors import BadInputError, NotFoundError
-from evalnb.evaluation.report import AnyReport, CaseResult, EvaluationReport, record_of
+from evalnb.errors import BadInputError
+from evalnb.evaluation.report import (
+    AnyReport,
+    CaseResult,
+    EvaluationReport,
+    check_variant,
+    record_of,
+)
 from evalnb.measures.coded import CodedGold, CodedRankings, CodedScores, Flags
 from evalnb.measures.judgements import Judgements, label_of, labelled_documents
 from evalnb.measures.names import Measure, parse_measures
@@ -140,10 +146,7 @@ class Replay:
     ) -> None:
         report = record_of(report)
         records = {record.name: record for record in report.variants}
-        if variant not in records:
-            raise NotFoundError(
-                f"there is no variant {variant!r}", remedy=f"variants: {', '.join(records)}"
-            )
+        check_variant(variant, records)
         self.report = report
         self.variant = variant
         self.measures = _ranked_measures(measures or report.compared)

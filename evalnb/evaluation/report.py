@@ -6,7 +6,7 @@ import codecs
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
@@ -227,6 +227,22 @@ def record_of(report: AnyReport) -> EvaluationReport:
     return record
 
 
+def check_variant(name: str, names: Iterable[str], *, baseline: bool = False) -> None:
+    """Refuse a variant, or a baseline, that is none of these.
+
+    Raises
+    ------
+    NotFoundError
+        Naming those that there are.
+    """
+    known = list(names)
+    if name not in known:
+        said = (
+            f"the baseline {name!r} is no variant" if baseline else f"there is no variant {name!r}"
+        )
+        raise NotFoundError(said, remedy=f"variants: {', '.join(known)}")
+
+
 def save_report(report: EvaluationReport, path: Path, *, limits: Limits | None = None) -> None:
     """Write a report as canonical JSON, whole or not at all.
 
@@ -299,11 +315,15 @@ def _disagreements(report: EvaluationReport) -> Iterator[str]:
         yield f"{len(missing):,} of {len(wanted):,} results are missing: {_words(missing[0])}"
     if not report.compared or not set(report.compared) <= set(report.measures):
         yield "what is compared are not measures that were computed"
+    if max(report.id_documents, default=-1) >= len(report.documents):
+        yield "candidates belong to documents that are not listed"
     scored = Counter({(score.measure, score.kind) for e in report.results for score in e.scores})
     for each in report.results:
         place = _words((each.variant, each.case_id, each.repetition))
         if Counter((score.measure, score.kind) for score in each.scores) != scored:
             yield f"the result of {place} does not have every score once"
+        if [hit.rank for hit in each.result.hits] != list(range(1, len(each.result.hits) + 1)):
+            yield f"the hits of {place} do not stand by their ranks"
         for channel, columns in each.candidates.items():
             fits = len(columns.positions) == len(columns.scores)
             if not fits or max(columns.positions, default=-1) >= len(report.ids):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from evalnb.comparison.traits import measure_traits
 from evalnb.errors import BadInputError, NotFoundError
 from evalnb.evaluation.frames import aggregates_frame, scores_frame
-from evalnb.evaluation.report import EvaluationReport, load_report_record
+from evalnb.evaluation.report import EvaluationReport, check_variant, load_report_record
 from evalnb.measures.names import parse_measure
 from evalnb.show.cases import CaseView, Change, view_cases
 from evalnb.show.measured import covered, failure_reasons, split_measured
@@ -141,10 +141,8 @@ def reading_of(
     names = [variant.name for variant in report.variants]
     usual = report.request.baseline or (names[0] if len(names) > 1 else "")
     chosen = baseline or usual
-    if chosen and chosen not in names:
-        raise NotFoundError(
-            f"the baseline {chosen!r} is no variant", remedy=f"variants: {', '.join(names)}"
-        )
+    if chosen:
+        check_variant(chosen, names, baseline=True)
     if max_cases < 0:
         raise BadInputError(f"max_cases must not be negative, is {max_cases}")
     known = [case.case_id for case in report.cases]

@@ -11,7 +11,7 @@ import ipywidgets as widgets
 from evalnb.comparison.losses import REMEDIES
 from evalnb.comparison.stages import courses_frame
 from evalnb.errors import NotFoundError
-from evalnb.evaluation.report import AnyReport, record_of
+from evalnb.evaluation.report import AnyReport, check_variant, record_of
 from evalnb.show.case_list import MOVES, ORDERS, CaseList
 from evalnb.show.cases import CaseView
 from evalnb.show.charts import plot_bumps
@@ -79,10 +79,8 @@ class CaseExplorer:
         self._reading = reading_of(record_of(report), baseline=baseline, measures=measures)
         self._list, self._images = CaseList(self._reading), dict(images or {})
         names = [variant.name for variant in self._reading.report.variants]
-        if unknown := [name for name in variants if name not in names]:
-            raise NotFoundError(
-                f"there is no variant {unknown[0]!r}", remedy=f"variants: {', '.join(names)}"
-            )
+        for name in variants:
+            check_variant(name, names)
         others = [name for name in names if name != self._reading.baseline]
         first = list(variants) or [n for n in (self._reading.baseline, *others[:1]) if n]
         self._shown: pd.DataFrame = self._list.frame(names[0]).iloc[:0]
