@@ -24,8 +24,13 @@ def history_text(
     if n_left_out:
         lines.append(f"{plural(n_left_out, 'run')} of other gold sets or splits left out")
     if changed is not None:
-        before, after = ({variant.name for variant in run.variants} for run in runs[-2:])
-        said = _changes(changed) if before & after else _nothing_shared(changed)
+        said = _changes(changed)
+        for what, names in (
+            ("variant", [{variant.name for variant in run.variants} for run in runs[-2:]]),
+            ("case", [set(run.case_ids) for run in runs[-2:]]),
+        ):
+            if not names[0] & names[1]:
+                said = _nothing_shared(changed, what)
         lines += ["", f"Since {runs[-2].finished_at}", *said]
     return "\n".join([*lines, "", "Means, oldest run first", format_table(_trend_table(trend))])
 
@@ -50,8 +55,8 @@ def _changes(changed: Changes) -> Iterator[str]:
         yield "Nothing was set otherwise."
 
 
-def _nothing_shared(changed: Changes) -> Iterator[str]:
-    yield "No variant is in both runs, by its name: no value can be compared."
+def _nothing_shared(changed: Changes, what: str) -> Iterator[str]:
+    yield f"No {what} is in both runs, by its name: no value can be compared."
     yield from _settings(changed)
 
 

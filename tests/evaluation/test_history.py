@@ -206,3 +206,12 @@ def test_a_value_that_came_or_went_moved_farthest():
         for before, after in ((0.25, 1.0), (None, 0.1))
     ]
     assert sizes == [0.75, float("inf")]
+
+
+def test_runs_without_a_common_case_are_not_said_to_be_the_same():
+    runs = [past_run(run(FIRST)), past_run(run(SECOND))]
+    others = tuple(f"other {case_id}" for case_id in runs[1].case_ids)
+    runs[1] = runs[1].model_copy(update={"case_ids": others})
+    said = history_text(runs, changes(*runs), trends(runs), n_left_out=0)
+    assert "No case is in both runs, by its name: no value can be compared.\nSet other" in said
+    assert "No value changed" not in said
