@@ -52,6 +52,8 @@ def edited(path: Path, edit: Callable[[dict[str, Any]], object]) -> Path:
         (lambda r: r["results"][1]["scores"].pop(), "does not have every score once"),
         (lambda r: r.update(compared=[]), "what is compared are not measures"),
         (lambda r: r.update(compared=["nDCG@77"]), "what is compared are not measures"),
+        (lambda r: r["results"][2]["result"]["hits"].reverse(), "do not stand by their ranks"),
+        (lambda r: r["id_documents"].__setitem__(0, 9), "documents that are not listed"),
         (
             lambda r: r["ids"].clear(),
             "the candidates of 'words' of variant 'new', case '.*', repetition 0 do not fit",
