@@ -1,4 +1,4 @@
-"""What the tools share: a line that says what is shown, pictures, and updates that come together.
+"""What the tools share: a line that says what is shown, places for HTML, and updates together.
 
 A tool is a plain class around a container of controls. Its static HTML is what an exported page
 shows, and any front end without widgets.
@@ -15,7 +15,6 @@ from typing import Any
 import ipywidgets as widgets
 
 from evalnb.errors import EvalnbError
-from evalnb.show.charts import Chart
 from evalnb.show.markup import display_css, text_html
 
 TOGETHER_S = 0.01  # changes within it are one update; no eye sees the wait
@@ -62,11 +61,6 @@ def html_part(html: str = "") -> widgets.HTML:
 def put_html(part: widgets.HTML, html: str) -> None:
     """Show HTML that is escaped already, such as :func:`~evalnb.show.markup.table_html` writes."""
     part.value = f'<div class="evalnb">{html}</div>' if html else ""
-
-
-def put_chart(part: widgets.HTML, chart: Chart) -> None:
-    """Show a chart as a picture that carries its figures as its alternative text."""
-    put_html(part, chart._repr_html_())
 
 
 class StateLine:
