@@ -269,7 +269,10 @@ def write_file(path: Path, content: bytes) -> None:
         )
     path = path.resolve() if path.is_symlink() else path
     _make_parent(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=UNFINISHED)
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=UNFINISHED)
+    except OSError as error:  # names the temporary file, of which nobody knows
+        raise OSError(error.errno, error.strerror, str(path)) from None
     try:
         with os.fdopen(handle, "wb") as file:
             _write_synced(file, content)

@@ -179,3 +179,11 @@ def test_what_killed_writers_left_is_cleared(tmp_path: Path) -> None:
     (tmp_path / "report.json").write_text("whole")
     clear_unfinished(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["report.json"]
+
+
+def test_where_no_file_can_be_made_the_wanted_one_is_named() -> None:
+    if not Path("/proc/self").exists():
+        pytest.skip("there is no folder that refuses everybody here")
+    with pytest.raises(OSError, match="No such file") as refused:
+        write_file(Path("/proc/report.html"), b"x")
+    assert refused.value.filename == "/proc/report.html"
