@@ -163,9 +163,7 @@ def test_a_table_is_sorted_by_its_headers_and_by_keyboard(tab: Tab) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_axe_finds_no_fault(
-    browser: Any, address: str, axe: str, width: int, scheme: str
-) -> None:
+def test_axe_finds_no_fault(browser: Any, address: str, axe: str, width: int, scheme: str) -> None:
     tab = Tab(browser, address, viewport={"width": width, "height": 900}, color_scheme=scheme)
     tab.page.get_by_role("button", name="Open or close all").click()
     tab.page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
