@@ -16,6 +16,7 @@ def lab(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
+@pytest.mark.slow
 def test_the_copy_is_yours_and_stays_as_it_is(tmp_path: Path) -> None:
     folder = tmp_path / "mine"
     folder.mkdir()

@@ -161,6 +161,7 @@ def test_a_table_is_sorted_by_its_headers_and_by_keyboard(tab: Tab) -> None:
     assert values == sorted(values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_axe_finds_no_fault(browser: Any, address: str, axe: str, width: int, scheme: str) -> None:
