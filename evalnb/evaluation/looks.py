@@ -1,22 +1,23 @@
 """Who looked at a test split, and when: kept beside the variants that were chosen.
 
 A mark belongs to a version of the gold, whichever report shows it, so it stands in no report; and
-it has to outlive the notebook. Each look is a line of its own, so none is ever lost.
+it has to outlive the notebook. Each look is a line of a journal, so none is ever lost.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 from evalnb.errors import BadInputError
 from evalnb.evaluation.report import DatasetRecord
-from evalnb.files import explained, read_bounded, stands
-from evalnb.limits import CASES_BYTES
+from evalnb.files import explained, stands
+from evalnb.gold.journal import Journal
 from evalnb.strict_json import parse_strict
+
+_REFUSAL = "that the test split was looked at cannot be noted"
 
 
 def looks_path(variants: Path) -> Path:
@@ -39,17 +40,11 @@ def mark_look(path: Path, dataset: DatasetRecord) -> list[str]:
     """
     when = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
     look = {"dataset": dataset.id, "version_sha": dataset.version_sha, "split": dataset.split}
-    line = f"{json.dumps(look | {'looked_at': when}, ensure_ascii=False)}\n".encode()
-    with explained(
-        "that the test split was looked at cannot be noted",
-        path,
-        remedy="keep variants in a folder that you may write to",
-    ):
+    with explained(_REFUSAL, path, remedy="keep variants in a folder that you may write to"):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab", buffering=0) as file:  # in one piece: others may append meanwhile
-            file.write(line)
-            os.fsync(file.fileno())
-    return looks(path, dataset)
+    found, journal = _open(path, dataset)
+    journal.append(json.dumps(look | {"looked_at": when}, ensure_ascii=False).encode())
+    return found
 
 
 def looks(path: Path, dataset: DatasetRecord) -> list[str]:
@@ -60,14 +55,18 @@ def looks(path: Path, dataset: DatasetRecord) -> list[str]:
     BadInputError
         If a line of the file is none of these.
     """
-    if not stands(path):
-        return []
-    content = read_bounded(path, bound=CASES_BYTES, what="a list of looks")
-    found = []
-    for number, line in enumerate(content.splitlines(), 1):
+    return _open(path, dataset)[0] if stands(path) else []
+
+
+def _open(path: Path, dataset: DatasetRecord) -> tuple[list[str], Journal]:
+    """Return the looks at this version, which grow with the file, and the file."""
+    found: list[str] = []
+
+    def take(line: bytes, number: int) -> None:
         look: Any = parse_strict(line, where=str(path), line=number)
         if not isinstance(look, dict) or not isinstance(look.get("looked_at"), str):
             raise BadInputError("not a look at a split", where=f"{path}:{number}")
         if all(look.get(key) == getattr(dataset, key) for key in ("version_sha", "split")):
             found.append(look["looked_at"])
-    return found
+
+    return found, Journal(path, take, refusal=_REFUSAL)

@@ -21,6 +21,11 @@ class Journal:
     A line counts once its line break is on disk. What a killed writer left without one was never
     acknowledged, and is cut off by the next line.
 
+    Parameters
+    ----------
+    refusal
+        What is said of a file that cannot be opened.
+
     Raises
     ------
     BadInputError
@@ -29,9 +34,15 @@ class Journal:
         Past 64 MiB.
     """
 
-    def __init__(self, path: Path, take: Callable[[bytes, int], None]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        take: Callable[[bytes, int], None],
+        *,
+        refusal: str = "cannot be written",
+    ) -> None:
         self.path = path
-        self._take = take
+        self._take, self._refusal = take, refusal
         self._end = 0
         self._number = 0
         with self._locked(os.O_CREAT) as file:
@@ -69,7 +80,7 @@ class Journal:
 
     @contextmanager
     def _locked(self, flags: int = 0) -> Iterator[int]:
-        with explained("cannot be written", self.path, remedy=_ROOM):
+        with explained(self._refusal, self.path, remedy=_ROOM):
             file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | flags, 0o644)
         try:
             busy = BusyError(

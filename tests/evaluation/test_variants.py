@@ -97,6 +97,9 @@ def test_looks_are_those_of_a_version_of_the_gold(tmp_path: Path) -> None:
     assert len(mark_look(path, mine)) == 1
     assert len(mark_look(path, newer)) == 1
     assert len(mark_look(path, mine)) == 2
+    with path.open("a") as file:
+        file.write('{"looked_at": "20')  # what a killed writer left was never acknowledged
+    assert len(mark_look(path, mine)) == 3
     path.write_text('{"split": "test"}\n')
     with pytest.raises(BadInputError, match=r"looks\.jsonl:1: not a look"):
         looks(path, mine)
