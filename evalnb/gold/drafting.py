@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -318,11 +318,21 @@ class Draft:
         )
 
     def group(
-        self, families: Iterable[Family], *, test_share: float = 0.5, seed: int = 0
+        self,
+        families: Iterable[Family],
+        *,
+        keep_apart: Collection[str] = (),
+        test_share: float = 0.5,
+        seed: int = 0,
     ) -> dict[str, Split]:
         """Put cases into the families that are meant, and deal families to the splits.
 
         Cases of the version before stay on their split. Grouping again takes the place of this.
+
+        Parameters
+        ----------
+        keep_apart
+            Keys of suggested families that are none.
 
         Returns
         -------
@@ -331,7 +341,10 @@ class Draft:
         """
         own = {case_id: case.family for case_id, case in self.state.cases.items()}
         own |= {
-            case_id: own[family.case_ids[0]] for family in families for case_id in family.case_ids
+            case_id: own[family.case_ids[0]]
+            for family in families
+            if family.key not in keep_apart
+            for case_id in family.case_ids
         }
         fixed: dict[str, Split] = {
             case.case_id: case.split

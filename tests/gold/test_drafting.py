@@ -190,6 +190,9 @@ def test_families_and_splits(tmp_path: Path) -> None:
     assert [cases[key].family_key for key in asked] == [asked[0], asked[0], None, None]
     assert cases[asked[0]].split == cases[asked[1]].split
     assert sorted(case.split for case in cases.values()) == ["development"] * 2 + ["test"] * 2
+    draft.group([family], keep_apart=[family.key])
+    assert all(case.family_key is None for case in draft.dataset())
+    draft.group([family])
     draft.group([])
     assert all(case.family_key is None for case in draft.dataset())
 
