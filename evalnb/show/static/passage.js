@@ -12,7 +12,7 @@ function render({ model, el }) {
   said.className = "evalnb-saving";
   said.setAttribute("role", "status");
   el.append(text, said);
-  let silence, settle, tool = null;
+  let silence, settle;
 
   function draw() {
     clearTimeout(silence);
@@ -97,24 +97,8 @@ function render({ model, el }) {
       + "Restart the kernel and run the cells again; all before it is on disk.";
   }
 
-  // Keys work wherever the focus is in the tool, and JupyterLab leaves them alone there. It looks at
-  // what has the focus before it looks at what that stands in.
-  function suppress(event) {
-    event.target.setAttribute("data-lm-suppress-shortcuts", "true");
-  }
-
-  let looks = 0;
-  function attach() {
-    tool = el.closest(".evalnb-tool");
-    if (!tool && looks++ < 600) return void requestAnimationFrame(attach);
-    tool = tool ?? el;
-    tool.setAttribute("data-lm-suppress-shortcuts", "true");
-    tool.addEventListener("focusin", suppress);
-    tool.addEventListener("keydown", press);
-  }
-
   draw();
-  attach();
+  const stopListening = listenInTool(el, press);
   model.on("change:view", draw);
   document.addEventListener("selectionchange", follow);
   return () => {
@@ -122,8 +106,7 @@ function render({ model, el }) {
     clearTimeout(settle);
     model.off("change:view", draw);
     document.removeEventListener("selectionchange", follow);
-    tool?.removeEventListener("focusin", suppress);
-    tool?.removeEventListener("keydown", press);
+    stopListening();
   };
 }
 

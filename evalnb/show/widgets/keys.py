@@ -20,7 +20,7 @@ class Keys(anywidget.AnyWidget):
         Functions by the name of the key, as browsers call it.
     """
 
-    _esm = static_text("keys.js")
+    _esm = static_text("tool.js") + static_text("keys.js")
     known: Any = traitlets.List().tag(sync=True)
 
     def __init__(self, actions: Mapping[str, Callable[[], None]]) -> None:

@@ -25,7 +25,7 @@ class PassageView(anywidget.AnyWidget):
     ``selected`` is the ordinal of an extract and [start, end) in codepoints of its text, or empty.
     """
 
-    _esm = static_text("passage.js")
+    _esm = static_text("tool.js") + static_text("passage.js")
     _css = static_text("passage.css")
     view: Any = traitlets.Dict().tag(sync=True)
     known_keys: Any = traitlets.List().tag(sync=True)
