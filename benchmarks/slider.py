@@ -83,10 +83,10 @@ WATCH = """
 """
 
 
-def harness() -> Any:
-    """Load the set-up of the browser tests."""
-    path = PROJECT / "tests" / "lab" / "conftest.py"
-    spec = importlib.util.spec_from_file_location("lab_harness", path)
+def harness(folder: str) -> Any:
+    """Load the set-up of a folder of tests."""
+    path = PROJECT / folder / "conftest.py"
+    spec = importlib.util.spec_from_file_location(folder.replace("/", "_"), path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -100,13 +100,13 @@ def main() -> int:
     if chromium is None:
         print("no chromium on the PATH")
         return 1
-    tests = harness()
+    tests, browsers = harness("tests/lab"), harness("tests")
     with tempfile.TemporaryDirectory() as place:
         home, folder = Path(place, "home"), Path(place, "notebooks")
         home.mkdir()
         with (
             tests.started_lab(home, folder) as address,
-            tests.started_browser(chromium) as browser,
+            browsers.started_browser(chromium) as browser,
         ):
             lab = tests.Lab(folder, address, browser)
             names = f"BENCHMARKS, CASES = {str(PROJECT / 'benchmarks')!r}, {n_cases}"

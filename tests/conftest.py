@@ -13,9 +13,9 @@ import os
 import re
 import shlex
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import settings
@@ -42,6 +42,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(later)
 
 
+BROWSER_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 LAYOUT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -111,3 +120,20 @@ def chromium_path() -> str:
     if found is None:
         _missing("no chromium on the PATH")
     return found
+
+
+@contextlib.contextmanager
+def started_browser(executable: str) -> Iterator[Any]:
+    """Run a browser."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=executable, args=BROWSER_FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def browser(chromium_path: str) -> Iterator[Any]:
+    """Return a browser for the tests of a module."""
+    with started_browser(chromium_path) as opened:
+        yield opened

@@ -24,15 +24,6 @@ from urllib.parse import urlsplit
 import pytest
 
 TOKEN = "a-token-of-this-test"
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 START_S = 90
 PATIENCE_MS = 60_000  # for one step of a page on a busy machine
 RUN_ALL = """
@@ -230,16 +221,6 @@ def _wait_for(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
     pytest.fail(f"JupyterLab did not start in {START_S} s\n{log.read_text()}")
 
 
-@contextmanager
-def started_browser(executable: str) -> Iterator[Any]:
-    """Run a browser."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=executable, args=FLAGS)
-        yield opened
-        opened.close()
-
-
 @pytest.fixture(scope="session")
 def lab_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
     """Start JupyterLab on a fresh folder for all tests."""
@@ -248,17 +229,11 @@ def lab_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path,
         yield folder, address
 
 
-@pytest.fixture(scope="module")
-def lab_browser(chromium_path: str) -> Iterator[Any]:
-    with started_browser(chromium_path) as opened:
-        yield opened
-
-
 @pytest.fixture
-def lab(lab_server: tuple[Path, str], lab_browser: Any) -> Iterator[Lab]:
+def lab(lab_server: tuple[Path, str], browser: Any) -> Iterator[Lab]:
     """Return JupyterLab for one test; see the module's words."""
     folder, address = lab_server
-    running = Lab(folder, address, lab_browser)
+    running = Lab(folder, address, browser)
     yield running
     for page in running.pages:
         assert page.foreign() == []

@@ -73,16 +73,13 @@ def test_no_figure_is_written_otherwise_than_in_tables(shown: dict[str, Any]) ->
 @pytest.mark.slow
 @pytest.mark.notebook
 @pytest.mark.browser
-def test_its_page_fits_a_phone_and_has_no_fault(chromium_path: str, tmp_path: Path) -> None:
-    playwright = pytest.importorskip("playwright.sync_api")
+def test_its_page_fits_a_phone_and_has_no_fault(browser: Any, tmp_path: Path) -> None:
     page = export_html(run_notebook("gallery", tmp_path), tmp_path / "gallery.html")
     package = importlib.import_module("axe_playwright_python").__path__[0]
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium_path, args=["--no-sandbox"])
-        tab = browser.new_page(viewport={"width": 390, "height": 844})
-        tab.goto(page.as_uri())
-        assert tab.evaluate("document.documentElement.scrollWidth") <= 390
-        tab.evaluate((Path(package) / "axe.min.js").read_text())
-        found = tab.evaluate("axe.run().then((r) => r.violations.map((v) => [v.impact, v.id]))")
-        browser.close()
+    tab = browser.new_page(viewport={"width": 390, "height": 844})
+    tab.goto(page.as_uri())
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+    tab.evaluate((Path(package) / "axe.min.js").read_text())
+    found = tab.evaluate("axe.run().then((r) => r.violations.map((v) => [v.impact, v.id]))")
+    tab.close()
     assert found == []

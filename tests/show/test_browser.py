@@ -17,25 +17,6 @@ from evalnb.show.sections import all_sections, title
 
 pytestmark = pytest.mark.browser
 
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-
-@pytest.fixture(scope="module")
-def browser(chromium_path: str) -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=chromium_path, args=FLAGS)
-        yield opened
-        opened.close()
-
 
 @pytest.fixture(scope="module")
 def address(reading: Reading, tmp_path_factory: pytest.TempPathFactory) -> str:

@@ -118,28 +118,25 @@ class Elements(HTMLParser):
 
 
 @pytest.mark.browser
-def test_hostile_text_runs_nothing(hostile_page: str, chromium_path: str, tmp_path: Any) -> None:
-    playwright = pytest.importorskip("playwright.sync_api")
+def test_hostile_text_runs_nothing(hostile_page: str, browser: Any, tmp_path: Any) -> None:
     path = tmp_path / "hostile.html"
     path.write_text(hostile_page)
     said: list[str] = []
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium_path, args=["--no-sandbox"])
-        page = browser.new_page()
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.on("dialog", lambda dialog: (said.append("dialog"), dialog.dismiss()))
-        page.on(
-            "request",
-            lambda asked: asked.url.startswith(("file:", "data:image")) or said.append(asked.url),
-        )
-        page.goto(path.as_uri())
-        page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
-        page.get_by_role("searchbox").fill(HOSTILE[4])
-        page.mouse.move(300, 300)
-        assert page.evaluate("top.hacked") is None
-        assert page.evaluate("document.scripts.length") == 1
-        browser.close()
+    page = browser.new_page()
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("dialog", lambda dialog: (said.append("dialog"), dialog.dismiss()))
+    page.on(
+        "request",
+        lambda asked: asked.url.startswith(("file:", "data:image")) or said.append(asked.url),
+    )
+    page.goto(path.as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    page.get_by_role("searchbox").fill(HOSTILE[4])
+    page.mouse.move(300, 300)
+    assert page.evaluate("top.hacked") is None
+    assert page.evaluate("document.scripts.length") == 1
+    page.close()
     assert said == []
 
 
