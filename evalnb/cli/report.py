@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evalnb.cli.output import note, show
-from evalnb.cli.report_folder import NOTEBOOKS, sole_writer
+from evalnb.cli.report_folder import sole_writer
 from evalnb.errors import BadInputError, EvalnbError
 
 if TYPE_CHECKING:
@@ -43,13 +43,15 @@ def report(
     Several reports get a folder each and an index.html over all. What is there already, made from
     the same inputs, is left alone: a command that was stopped goes on.
     """
+    from evalnb.gold.bundled import REPORT_NOTEBOOKS
     from evalnb.show.batch import Task, run_tasks
     from evalnb.show.index import write_index
 
-    chosen = tuple(notebook or NOTEBOOKS)
-    if unknown := sorted(set(chosen) - set(NOTEBOOKS)):
+    chosen = tuple(notebook or REPORT_NOTEBOOKS)
+    if unknown := sorted(set(chosen) - set(REPORT_NOTEBOOKS)):
         raise BadInputError(
-            f"no report notebook named {unknown[0]!r}", remedy=f"there are {', '.join(NOTEBOOKS)}"
+            f"no report notebook named {unknown[0]!r}",
+            remedy=f"there are {', '.join(REPORT_NOTEBOOKS)}",
         )
     with sole_writer(out):
         entries, unread, errors = _readable(reports, out, baseline)

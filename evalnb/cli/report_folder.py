@@ -13,15 +13,6 @@ from evalnb.errors import BadInputError, BusyError, EvalnbError
 if TYPE_CHECKING:
     from evalnb.api import Comparison, Report
 
-NOTEBOOKS = ("variant_report", "case_drilldown")
-
-# What a report folder holds besides report.json, all of it made from that.
-DERIVED = (
-    "scores.csv",
-    "comparison.csv",
-    *(f"{name}.{ending}" for name in NOTEBOOKS for ending in ("html", "ipynb")),
-)
-
 
 @contextmanager
 def sole_writer(out: Path | None) -> Iterator[None]:
@@ -63,11 +54,13 @@ def write_folder(
     What an earlier report left there goes first: a page must never stand beside the figures of
     another run.
     """
+    from evalnb.gold.bundled import REPORT_NOTEBOOKS
     from evalnb.show.batch import build_report_folder
     from evalnb.show.tables import write_csv
 
     paths = {"report": save_into(report, out)}
-    for name in DERIVED:
+    pages = [f"{name}.{ending}" for name in REPORT_NOTEBOOKS for ending in ("html", "ipynb")]
+    for name in ("scores.csv", "comparison.csv", *pages):
         (out / name).unlink(missing_ok=True)
     paths["scores"] = write_csv(report.frame(), out / "scores.csv")
     if comparison is not None:

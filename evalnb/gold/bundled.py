@@ -47,6 +47,10 @@ def bundled_gold(name: str) -> Path:
     return bundled_path("gold", name)
 
 
+REPORT_NOTEBOOKS = ("variant_report", "case_drilldown")
+"""Those that are run over a report."""
+
+
 def bundled_notebook(name: str) -> Path:
     """Locate a bundled notebook by its name without ``.ipynb``."""
     return bundled_path("notebooks", f"{name}.ipynb")

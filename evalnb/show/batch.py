@@ -12,12 +12,11 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from evalnb.errors import EvalnbError, NotebookError, NotFoundError
-from evalnb.gold.bundled import bundled_notebook
+from evalnb.gold.bundled import REPORT_NOTEBOOKS, bundled_notebook
 from evalnb.show.html import page_facts
 from evalnb.show.notebooks import TIMEOUT_S, run_notebook
 from evalnb.show.runner import NotebookRunner
 
-REPORT_NOTEBOOKS = ("variant_report", "case_drilldown")
 _PACKAGE = Path(__file__).resolve().parents[1]
 _CODE = frozenset({".py", ".css", ".js", ".j2"})
 

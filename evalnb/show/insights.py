@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from evalnb.errors import EvalnbError
@@ -224,7 +225,8 @@ def _contributions(reading: Reading, name: str) -> pd.DataFrame | None:
         found = attribute(replay)
     except EvalnbError:  # its ids, measure or channels cannot be replayed: nothing is known
         return None
-    measure, n = str(replay.measures[0]), len(replay.run({"rerank": False}).rankings)
+    n = len(replay.cases) - len(replay.run({"rerank": False}).needs_live)
+    measure = str(replay.measures[0])
     return pd.DataFrame(
         [(name, measure, c.channel, c.alone, c.lost_without, c.shapley, n) for c in found],
         columns=list(CHANNEL_COLUMNS),
@@ -272,10 +274,8 @@ def holes(reading: Reading) -> Display:
     from evalnb.comparison.holes import Bounds, unjudged_bounds
 
     bounds: Sequence[Bounds] = ()
-    try:
+    with suppress(EvalnbError):  # the measure is none of a ranking
         bounds = unjudged_bounds(reading.report, reading.measures[0]) if reading.measures else ()
-    except EvalnbError:  # the measure is none of a ranking
-        bounds = ()
     open_ = [each for each in bounds if each.n_unjudged]
     columns = (
         *text_columns("variant"),

@@ -17,9 +17,10 @@ from evalnb.errors import NotebookError, NotFoundError
 from evalnb.evaluation.report import EvaluationReport, save_report
 from evalnb.evaluation.request import EvaluationRequest, Variant
 from evalnb.evaluation.runner import run_evaluation
+from evalnb.gold.bundled import REPORT_NOTEBOOKS
 from evalnb.gold.cases import GoldCase, dataset_from_cases
 from evalnb.show import sections
-from evalnb.show.batch import REPORT_NOTEBOOKS, build_report_folder
+from evalnb.show.batch import build_report_folder
 from evalnb.show.export import export_html
 from evalnb.show.notebooks import run_notebook
 from evalnb.show.parameters import declared_parameters

@@ -16,6 +16,7 @@ from evalnb.show.charts.canvas import (
     AXIS,
     GRID,
     INK,
+    MARKS,
     OKABE_ITO,
     PALE,
     SIDE_LABEL,
@@ -29,7 +30,6 @@ from evalnb.show.text import cell_width, one_line, plural
 if TYPE_CHECKING:
     import pandas as pd
 
-MARKS = ("o", "s", "D", "^", "v", "P", "X")  # with OKABE_ITO, one each: as many ways are drawn
 TICKS, DECADES = (1, 2, 5, 10, 20, 50, 100, 200), (1, 10, 100, 1_000, 10_000)
 ROW, KEY_ROW = 0.34, 0.19  # inches
 KEY_WIDTH = 46

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 INK, PALE, GRID = "#1f2328", "#6e7781", "#d8dee4"
 OKABE_ITO = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+MARKS = ("o", "s", "D", "^", "v", "P", "X")  # one for each colour
 VERDICT_COLOURS = {"better": "#007A59", "worse": "#C24E00", "equivalent": "#0072B2"}
 WIDTH = 4.0  # inches: 384 px, which a phone shows almost unscaled
 AXIS = 0.48  # inches below an axes for its ticks and label

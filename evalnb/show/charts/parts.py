@@ -11,6 +11,7 @@ from evalnb.show.charts.canvas import (
     ALT_ROWS,
     GRID,
     INK,
+    MARKS,
     OKABE_ITO,
     PALE,
     SIDE_LABEL,
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ROW = 0.26
-MARKS = ("o", "s", "D", "^", "v", "P", "X")
 
 
 def plot_slices(aggregates: pd.DataFrame, *, variant: str, baseline: str = "") -> Chart:
